@@ -732,3 +732,11 @@ def test_organize_says_why_nothing_can_be_embedded(
     said = line.done("organize", "--home", str(tmp_path)).out
     assert "1 item is not in the index yet. New items are found by their words only" in said
     assert "Unknown embeddings.model 'bge-smal'. The nearest known: BAAI/bge-small-en" in said
+
+
+def test_a_limit_that_the_help_allows_is_taken(home: Path, line: Line) -> None:
+    """R11: the most that --help names for each command, and no more."""
+    for words, most in ((("list",), 10_000), (("about", "Mara"), 1_000), (("relations",), 1_000)):
+        assert f"<={most}" in line.done(words[0], "--help").out.replace("x<=", "<=")
+        line.done(*words, "-n", most)
+        assert line(*words, "-n", most + 1).code == 2

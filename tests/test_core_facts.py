@@ -502,3 +502,31 @@ def test_links_are_shown_and_found_by_titles(memory: Memory) -> None:
     assert memory.search("Who works on the Falcon Nine?", kinds=["fact"])[0].text == shown.replace(
         "Kestrel Mark Two", "Falcon Nine"
     )
+
+
+def test_what_protects_is_the_last_to_go(memory: Memory) -> None:
+    """R8: with less and less room, the diet and the style go before the allergy, and of its record the rest."""
+    memory.add("I'm vegetarian.")
+    memory.add("Always answer in English.")
+    memory.add("I moved to Porto last year, to a flat by the river. I'm allergic to peanuts and to walnuts.")
+    shown = [core(memory.context("Dinner?", tokens=tokens)) for tokens in range(400, 0, -5)]
+    assert len(shown[0]) == 3
+    for lines in filter(None, shown):
+        assert "allergic to peanuts" in lines[0]
+    smallest = [lines for lines in shown if lines][-1]
+    assert len(smallest) == 1
+    assert "Porto" not in smallest[0]
+
+
+def test_a_message_brings_no_turn_of_the_journal_that_has_nothing_to_do_with_it(open_memory: OpenMemory) -> None:
+    """R8: "write a haiku" brings what stands, and nothing else; what opens a session is the whole journal."""
+    memory = open_memory(continuity={"journal_enabled": True})
+    memory.add("Can you look up when the ferry to Arran leaves?")
+    memory.add({"role": "assistant", "content": "At 9:45, and again at noon."})
+    memory.add("I'm allergic to peanuts.")
+    memory.end_session()
+    asked = memory.context("Write a haiku.")
+    assert "peanuts" in asked
+    assert "Arran" not in asked
+    assert "Arran" in memory.context()
+    assert "Arran" in memory.context("And the ferry back?")

@@ -956,3 +956,15 @@ def test_a_correction_is_stored_by_the_way_turns_come_in(
     with pytest.raises(KeyboardInterrupt):
         memory.correct("r1", LISBON)
     assert item(memory, "record", "Porto").until is None
+
+
+def test_a_correction_is_the_persons_line_in_the_journal(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """R11, S5: not an agent's."""
+    memory = open_memory("mara", continuity={"journal_enabled": True})
+    memory.add({"role": "assistant", "content": "The Heron pump needs 4 bar of pressure."})
+    assert memory.correct("r1", "The Heron pump needs 6 bar of pressure.").trust == "user"
+    clock.turn(minutes=10)
+    memory.organize()
+    line = next(one for one in memory.journal.records() if "6 bar" in one.text)
+    assert line.text == "Mara: The Heron pump needs 6 bar of pressure."
+    assert line.sensitivity == "private-user"

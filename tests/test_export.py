@@ -787,7 +787,12 @@ def test_the_commands_export_and_import(exported: Path, tmp_path: Path, line: Li
     assert done["counts"]["records"] >= len(WEEKS[0])
     assert "exists already" in line("export", tmp_path / "out", "--home", home, "--user", "mara").err
     line.done("init", "--home", tmp_path / "cli")
-    assert "The user mara is imported" in line.done("import", tmp_path / "out", "--home", tmp_path / "cli").out
+    imported = line.done("import", tmp_path / "out", "--home", tmp_path / "cli").out
+    assert "The user mara is imported: " in imported
+    held = line.done("stats", "--home", tmp_path / "cli", "--user", "mara", "--json").json
+    assert f"{held['items']['record']:,} records, {held['documents']} documents" in imported, (
+        "without those of agents"
+    )
     told = line.done("import", tmp_path / "out", "--home", tmp_path / "cli", "--user", "twin", "--json").json
     assert (told["user"], told["renumbered"], told["unindexed"]) == ("twin", True, 0)
     assert line.done("search", "vegetarian", "--home", tmp_path / "cli", "--user", "twin", "--json").json

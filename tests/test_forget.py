@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lifelong import Memory, Store, ToolCall, User, UserMessage
 from lifelong.errors import InputError, ItemNotFound, UserNotFound
 from lifelong.forget.plan import ErasurePlan, store_plan
+from lifelong.forget.preview import ForgetPreview
 from lifelong.organize.facts import parse_facts
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
@@ -236,8 +237,12 @@ def test_a_forgotten_record_does_not_come_back(mara: Memory, clock: FakeClock) -
     mara.forget(f"r{number}")
     assert mara.append(agent, said, key="k1") == number
     assert mara.append(agent, said) == number
+    again = mara.add([said, UserMessage("I live in Porto.", at=said.at)])
+    assert len(again) == 1, "what is not stored has no id"
+    assert [(one.kind, one.ref, one.author) for one in again.forgotten] == [("record", str(number), "person")]
     assert_gone(mara, "Vorpal")
     assert mara.append(agent, UserMessage("The Vorpal release is on Friday.")) != number
+    assert mara.add(said.text, at=clock()).forgotten == ()
     with pytest.raises(ItemNotFound, match="was forgotten on"):
         mara.forget(f"r{number}")
     stone = mara.admin.forgotten()[0]
@@ -254,6 +259,35 @@ def test_a_transcript_that_waits_is_told_without_it(mara: Memory) -> None:
     mara.organize()
     assert_gone(mara, "Vorpal")
     assert fact_with(mara, "Porto").text == "I live in Porto."
+
+
+def test_a_full_name_takes_the_first_name_along_where_nobody_else_has_it(mara: Memory) -> None:
+    """S6: a word that is also written small counts only where it is a name; with a namesake, or for what is not
+    known to be a person, the dry run names what stays."""
+    tell(mara, "Rose Raman is our accountant. She said the Heron audit starts in May.")
+    called, bloom = tell(mara, "Rose called about taxes."), tell(mara, "Each rose of the garden is in bloom.")
+    place = tell(mara, "New York is far from the sea.", "New shoes cost a fortune.")
+    shown = mara.forget(about="Rose Raman", dry_run=True)
+    assert isinstance(shown, ForgetPreview)
+    assert called[0] in shown.records
+    assert bloom[0] not in shown.records
+    assert [one.id for one in shown.stays] == bloom
+    assert mara.forget(about="New York", dry_run=True).records == (place[0],)
+    tell(mara, "Rose Shah said she joins on Monday.")
+    shown = mara.forget(about="Rose Raman", dry_run=True)
+    assert isinstance(shown, ForgetPreview)
+    assert called[0] not in shown.records
+    assert (called[0], "names only Rose") in {(one.id, one.why) for one in shown.stays}
+
+
+def test_a_dry_run_names_the_reply_that_repeats_what_goes(mara: Memory) -> None:
+    """S6: in the same turn; another reply is not named."""
+    said, *_ = mara.add("My salary is 5400 a month.")
+    repeats, *_ = mara.add({"role": "assistant", "content": "Noted. A salary of 5400 a month is good to know."})
+    mara.add({"role": "assistant", "content": "Shall we plan the holidays now?"})
+    shown = mara.forget(said, dry_run=True)
+    assert isinstance(shown, ForgetPreview)
+    assert [(one.id, one.why) for one in shown.stays] == [(repeats, "repeats what goes")]
 
 
 def test_one_user_cannot_forget_what_another_has(open_memory: OpenMemory) -> None:
@@ -528,7 +562,7 @@ def test_a_session_that_goes_on_keeps_what_was_said_since(mara: Memory) -> None:
 
 def test_two_conditions_narrow_each_other_and_a_name_is_read_in_order(mara: Memory) -> None:
     """S6."""
-    tell(mara, "Ana Lima likes frost.", "We saw Lima before Ana came.", "Ana Lima likes the sea.")
+    tell(mara, "Ana Lima likes frost.", "In Lima we saw Ana Costa.", "Ana Lima likes the sea.")
     assert mara.forget(about="Ana Lima", matching="frost", dry_run=True).records == ("r1",)
     assert mara.forget(about="Ana Lima", dry_run=True).records == ("r1", "r3")
     with pytest.raises(ItemNotFound):

@@ -175,3 +175,26 @@ def test_a_whole_user_goes_when_the_name_is_typed(home: Path, line: Line) -> Non
     assert not files_with(home, "herring")
     assert line("list", "--user", "bo").code == 1
     assert "Quuxcorp" in line.done("list").out
+
+
+def test_what_was_forgotten_and_comes_again_is_said_not_to_be_stored(home: Path, line: Line) -> None:
+    """S6: with the day, and how to have it back; a time of its own makes it a new record."""
+    said = ("add", "My locker code word is Quibblix.", "--at", "2026-03-02T09:00+00:00")
+    id_ = line.done(*said).out.strip()
+    line.done("forget", id_, "--yes")
+    told = line.done(*said).out
+    assert told.startswith("✗ Not stored: this was forgotten on 20")
+    assert f"as {id_}, and stays forgotten. To have it back, add it without --at" in told
+    again = line.done(*said, "--json").json
+    assert (again["ids"], again["forgotten"][0]["ref"]) == ([], id_[1:])
+    assert line.done("list", "--subject", "Quibblix", "--json").json == []
+    assert line.done(*said[:2]).out.strip() not in ("", id_)
+
+
+def test_a_user_who_was_forgotten_is_listed_without_the_name(home: Path, line: Line) -> None:
+    """S6: when it was and by whom."""
+    line.done("add", "I play the cello.", "--user", "zelda")
+    line.done("forget", "--everything", "--user", "zelda", "--yes")
+    (stone,) = line.done("forgotten", "--json").json
+    assert (stone["kind"], stone["ref"], stone["author"]) == ("user", "", "person")
+    assert "zelda" not in line.done("forgotten").out

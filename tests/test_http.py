@@ -260,6 +260,11 @@ def test_what_is_forgotten_is_shown_first_and_proven_then(api: Api) -> None:
     assert (stone["kind"], stone["ref"], stone["author"]) == ("record", str(said), "mara")
     assert [hit["text"] for hit in api("list")] == ["The launch is on Thursday."]
     assert "was forgotten on" in api("forget", {"ids": [f"r{said}"]}, status=404)["detail"]
+    dated = {"text": "Zelda left Quuxcorp.", "at": "2026-03-02T09:00:00Z"}
+    (id_,) = api("add", dated, status=201)["ids"]
+    api("forget", {"ids": [id_], "dry_run": False})
+    again = api("add", dated, status=201)
+    assert (again["ids"], again["forgotten"][0]["ref"]) == ([], id_[1:])
     assert "Say what to forget" in api("forget", {}, status=422)["detail"]
     assert api("forget", {"matching": "launch", "dry_run": False, "prove": False})["proof"] is None
 

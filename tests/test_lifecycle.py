@@ -147,7 +147,7 @@ def test_sleep_marks_the_session_at_its_newest_record(memory: Memory, alice: Age
     memory.end_session(alice)
     session = only_session(memory, alice)
     assert session.invalidated_at == ids[-1]
-    assert session.ended_at is None, "the session goes on when the agent wakes"
+    assert session.ended_at, "its user said that it is over"
 
 
 def test_falling_asleep_by_deadline_marks_too(memory: Memory, alice: Agent, clock: FakeClock) -> None:
@@ -232,10 +232,23 @@ def test_a_message_wakes_a_sleeping_agent_and_cancels_both_deadlines(
     assert memory.agents.advance(woken + IDLE + DEAD).died == (scout.id,)
 
 
-def test_a_woken_agent_goes_on_in_its_session(memory: Memory, alice: Agent) -> None:
+def test_the_end_of_a_session_ends_it_and_the_next_message_opens_another(memory: Memory, alice: Agent) -> None:
+    """C11: each time, also where the agent slept already; what was said is marked."""
+    for number in range(3):
+        memory.append(alice, UserMessage(f"Day {number}"))
+        if number == 1:
+            memory.agents.advance(memory._clock() + IDLE)
+        memory.end_session(alice)
+        memory.end_session(alice)
+    found = memory.sessions.list(alice)
+    assert [len(memory.sessions.history(session)) for session in found] == [1, 1, 1]
+    assert all(session.ended_at and session.invalidated_at for session in found)
+
+
+def test_a_woken_agent_goes_on_in_its_session(memory: Memory, alice: Agent, clock: FakeClock) -> None:
     """C4: sleep does not end a session, and the mark it left stands."""
     first = memory.append(alice, UserMessage("one"))
-    memory.end_session(alice)
+    memory.agents.advance(clock.now + IDLE)
     memory.append(alice, UserMessage("two"))
     session = only_session(memory, alice)
     assert len(memory.sessions.history(session)) == 2
@@ -504,5 +517,5 @@ def test_a_memory_agent_is_never_marked(
     memory.append(agent, AssistantMessage("awake"))
     memory.agents.advance(clock.now + IDLE)
     assert memory.agents.get(agent.id).state == "sleeping"
-    assert marks() == [None] * 4, "sleep by deadline"
+    assert marks() == [None] * 5, "sleep by deadline"
     assert database.read(lambda tx: Sessions(tx).find_invalidated(10)) == []

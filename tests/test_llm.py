@@ -922,7 +922,7 @@ def test_a_transcript_on_which_the_model_always_fails_is_given_up_though_nothing
     with ModelServer(answer) as server, pydantic_ai.models.override_allow_model_requests(True):
         models = {"model": MODELS["openai"], "base_url": server.base_url("openai"), "api_key": KEY}
         memory = open_memory(models={**models, "timeout_seconds": 0.3 if kind == "time-out" else 10})
-        records = []
+        records: list[str] = []
         for text in (POISON, "Anna works in Lisbon."):
             records += memory.add(text)
             memory.end_session()

@@ -739,3 +739,23 @@ def test_what_stands_on_a_page_is_still_known(memory: Memory) -> None:
         f"I live in Porto. [2026-02-24, r{old}, r{again}, until 2026-02-24 by r{new}]",
     ]
     assert memory.documents.read("~/memory/people/mara").body == filler
+
+
+def test_an_acknowledgement_is_no_finding_and_a_reminder_no_rule(memory: Memory) -> None:
+    """O10: what only repeats the person, or says nothing after "noted", goes; what the assistant adds stays."""
+    agent = memory.agent(ALICE)
+    learn(
+        memory,
+        agent,
+        UserMessage("Don't forget: dentist on Tuesday at 3."),
+        AssistantMessage("Got it! Dentist on Tuesday at 3."),
+        UserMessage("I'm allergic to nuts. Never push to main."),
+        AssistantMessage("Noted, no nuts. The data sheet of the Heron pump asks for 4 bar of pressure."),
+    )
+    facts = {hit.text: hit for hit in memory.list("fact")}
+    assert [hit.text for hit in facts.values() if hit.trust == "agent"] == [
+        "The data sheet of the Heron pump asks for 4 bar of pressure."
+    ]
+    rules = [text for text, hit in facts.items() if hit.path == "~/memory/rules"]
+    assert not any("dentist" in text for text in rules)
+    assert any("dentist" in text for text in facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 
 import pytest
 
@@ -21,8 +22,8 @@ def say(memory: Memory, agent: Agent, count: int = 1) -> list[int]:
 
 
 def active(memory: Memory, agent: Agent) -> Session:
-    [session] = [session for session in memory.sessions.list(agent) if session.ended_at is None]
-    return session
+    """The session that is open, or else the last one."""
+    return max(memory.sessions.list(agent), key=lambda one: (one.ended_at is None, one.created_at))
 
 
 def invalidate(database: Database, session: Session, history_id: int) -> bool:
@@ -41,7 +42,7 @@ def find_invalidated(database: Database, limit: int = 10, after: Session | None 
 def marked(memory: Memory, alice: Agent) -> tuple[Session, list[int]]:
     """A session with three records, marked at the last, and the records' ids."""
     ids = say(memory, alice, 3)
-    memory.end_session(alice)
+    memory.agents.advance(memory._clock() + timedelta(minutes=1))
     return active(memory, alice), ids
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import Descriptor, User, validate_descriptor
 from lifelong.collect.messages import to_records
+from lifelong.collect.tombstones import Added, Tombstone, Tombstones, forgotten_users
 from lifelong.errors import InputError, MemoryClosed, UserNotFound
 from lifelong.home import Home
 from lifelong.journal.service import JournalService
@@ -192,6 +193,11 @@ class Store:
             self._known.discard(name)
         return report
 
+    def forgotten_users(self) -> list[Tombstone]:
+        """Return that users of this home were forgotten, newest first: when and on whose word, without names."""
+        self._check_open()
+        return self._parts.database.read(forgotten_users)
+
     def main_user(self) -> str:
         """Return whom to show where nobody is named: the default user, or, where that one holds nothing, the user
         who was active last."""
@@ -327,32 +333,43 @@ class Memory:
         at: datetime | None = None,
         key: str | None = None,
         speaker: str = "",
-    ) -> builtins.list[str]:
+    ) -> Added:
         """Store what was said and return the ids of its records ("r33"), once they are durable.
 
         `what` is a string (the user's word), one message or a list of messages: OpenAI chat messages and Responses
         items, Anthropic messages, LangChain messages, or records of lifelong. All of it is stored or none. `at` is
         when it was said, `speaker` who said it, where the messages do not say. With an idempotency `key`, a retry
-        stores nothing and returns the first ids; the same key with other messages is an `InputError`."""
+        stores nothing and returns the first ids; the same key with other messages is an `InputError`.
+
+        A record that was forgotten, and comes again word for word with its own time, is not stored: it has no id
+        in the list, and the list's `forgotten` says when it was forgotten and by whom. Said at another time, or
+        without `at`, it is a new record."""
         records = to_records(what, at=at, speaker=speaker)
         if agent is None or isinstance(agent, Descriptor):
             self._parts.shared.recorder.validate(records)  # before an agent is made
             agent = self.agent(agent)
         if key is None:
-            return [f"r{number}" for number in self.append_many(agent, records)]
-        numbers = self._parts.shared.recorder.append_under(self.user, id_of(agent), records, key)
-        return [f"r{number}" for number in numbers]
+            numbers = self._parts.shared.recorder.append_many(self.user, id_of(agent), records)
+        else:
+            numbers = self._parts.shared.recorder.append_under(self.user, id_of(agent), records, key)
+        gone = [-number for number in numbers if number < 0]
+        return Added(
+            (f"r{number}" for number in numbers if number > 0),
+            self._read(lambda tx: [Tombstones(tx, self.user).of_record(one)[0] for one in gone]) if gone else (),
+        )
 
     def append(self, agent: Agent | str, record: Record, *, key: str | None = None) -> int:
         """Store one record and return its number, once it is durable. With an idempotency `key`, a retry stores
-        nothing and returns the first number."""
-        return self._parts.shared.recorder.append(self.user, id_of(agent), record, key)
+        nothing and returns the first number; so does a record that was forgotten and comes again with its own
+        time."""
+        return abs(self._parts.shared.recorder.append(self.user, id_of(agent), record, key))
 
     def append_many(
         self, agent: Agent | str, records: Iterable[Record], *, keys: Iterable[str | None] | None = None
     ) -> builtins.list[int]:  # `list` is a method here
-        """Store several records in order, all or none, and return their numbers, once they are durable."""
-        return self._parts.shared.recorder.append_many(self.user, id_of(agent), records, keys)
+        """Store several records in order, all or none, and return their numbers, once they are durable; of each
+        that is not stored again, the number that it had, as in `append`."""
+        return [*map(abs, self._parts.shared.recorder.append_many(self.user, id_of(agent), records, keys))]
 
     def agent(self, descriptor: Descriptor | None = None) -> Agent:
         """Return the one agent of this descriptor, made on first use; without one, the user's default agent."""
@@ -371,9 +388,10 @@ class Memory:
         return self._parts.shared.recorder.end_turn(self.user, agent_id) if agent_id else None
 
     def end_session(self, agent: Agent | str | None = None) -> None:
-        """Say that the conversation is over: the agent sleeps, and what is new is marked to be organized."""
+        """Say that the conversation is over: its session ends, the agent sleeps, and what is new is marked to be
+        organized. What is added next opens a new session."""
         if agent_id := self._id_of(agent):
-            self._parts.shared.lifecycle.sleep(self.user, agent_id, self._clock())
+            self._parts.shared.lifecycle.end_session(self.user, agent_id, self._clock())
             self._parts.journal.end_session(agent_id)
             self._parts.shared.wake()
 
@@ -501,11 +519,14 @@ class Memory:
         """Remove something for good, with all that was made of it, and return what went. `ids` are those that
         search and list show, or paths of documents; `about` is a person or a subject, `matching` words that all
         must occur; `since` and `until` narrow what is named otherwise, or stand for every record between them.
-        With `dry_run` nothing is changed: the report says what would go.
+        With `dry_run` nothing is changed: the report says what would go, and its `stays` what repeats it or names
+        only the person's first name, and would stay.
 
+        `about` a full name takes what has the first name alone, too, if nobody else who is known here has it.
         A fact goes with the part of the records that it quotes; facts that rest on forgotten records alone go, and
         summaries are made again. `memory.admin.prove_forgotten(report)` looks for what is left of it."""
-        from lifelong.forget.plan import WhatToForget
+        from lifelong.forget.plan import Planner, Staying, WhatToForget
+        from lifelong.forget.preview import ForgetPreview
 
         what = WhatToForget(
             tuple(validate_name(one, "An id") for one in ids),
@@ -517,7 +538,15 @@ class Memory:
             validate_time(until, "until") if until else None,
         )
         eraser = self._parts.eraser
-        return eraser.preview(what) if dry_run else eraser.forget(what, validate_name(author, "The author"))
+        if not dry_run:
+            return eraser.forget(what, validate_name(author, "The author"))
+        report = eraser.preview(what)
+
+        def stays(tx: Transaction) -> tuple[Staying, ...]:
+            planner = Planner(tx, self.user)
+            return planner.stays(what, planner.plan(what))
+
+        return ForgetPreview.of(report, self._read(stays))
 
     # What is kept, and where
 

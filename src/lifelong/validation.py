@@ -14,6 +14,8 @@ from lifelong.types import Json
 
 MAX_JSON_DEPTH = 64  # levels of JSON within JSON
 MAX_COUNT = 1_000_000  # rows that can be asked for
+MAX_LISTED = 10_000  # hits a page of a list
+MAX_NEIGHBOURS = 1_000  # that are related to one thing
 MAX_INTEGER_BITS = 1024  # bits of a whole number
 MAX_PATH_BYTES = 4_000  # bytes
 MAX_YEAR = 9_000

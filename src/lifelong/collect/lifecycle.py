@@ -57,13 +57,16 @@ class Lifecycle:
         if agent.state == "active":
             Agents(tx).set_active(agent.id, now, self.sleep_due(now))
 
-    def sleep(self, owner: str, agent_id: str, now: datetime) -> None:
-        """Put the agent to sleep now, and mark what it has not had organized."""
+    def end_session(self, owner: str, agent_id: str, now: datetime) -> None:
+        """Put the agent to sleep now, mark what it has not had organized, and end its session: the next message
+        opens another one. An agent that only fell asleep goes on with its session."""
 
         def work(tx: Transaction) -> None:
             agent = Agents(tx).get_for_update(owner, agent_id)
             if agent.state == "active":
                 self._fall_asleep(tx, agent, now)
+            if session := Sessions(tx).active(agent.id):
+                Sessions(tx).end(session.id, now)
 
         self._database.write(work)
 

@@ -92,7 +92,8 @@ class Recorder:
             to_row(record, now, self._limit)
 
     def append(self, owner: str, agent_id: str, record: Record, key: str | None = None) -> int:
-        """Store one record and return its id once it is durable."""
+        """Store one record and return its id once it is durable. Of one that was forgotten, and comes again with
+        its own time, nothing is stored: the id that it had is returned, negated."""
         now = self._clock()
         return self._submit(Batch(owner, agent_id, (self._entry(record, key, to_micros(now)),), now))[0]
 
@@ -100,7 +101,7 @@ class Recorder:
         self, owner: str, agent_id: str, records: Iterable[Record], keys: Iterable[str | None] | None = None
     ) -> RecordIds:
         """Store records in order, all or none, and return their ids. A record whose key was seen before is not
-        stored again: its first id is returned."""
+        stored again: its first id is returned. One that was forgotten has its id negated, as in `append`."""
         records = _several(records, "records")
         keys = (None,) * len(records) if keys is None else _several(keys, "keys")
         if len(keys) != len(records):
@@ -245,7 +246,7 @@ class Recorder:
         ids, marked = self._insert(tx, rows, agents) if rows else ((), False)
         numbers, stored = [0] * len(intake.rows), iter(ids)
         for place in range(len(numbers)):
-            numbers[place] = forgotten[place] if place in forgotten else next(stored)
+            numbers[place] = -forgotten[place] if place in forgotten else next(stored)
         with_ids: list[Outcome] = [
             [ref if ref > 0 else numbers[~ref] for ref in o] if isinstance(o, list) else o for o in outcomes
         ]

@@ -27,6 +27,15 @@ class Tombstone(NamedTuple):
     author: str
 
 
+class Added(list[str]):
+    """The ids of the records that are stored, in the order in which they came. `forgotten` are those that had been
+    forgotten and came again with their own times: they are not stored, and are not among the ids."""
+
+    def __init__(self, ids: Iterable[str] = (), forgotten: Sequence[Tombstone] = ()) -> None:
+        super().__init__(ids)
+        self.forgotten = forgotten
+
+
 class Tombstones:
     """The tombstones of one owner, seen through a transaction."""
 
@@ -63,6 +72,15 @@ class Tombstones:
             *(self._owner, kind, ref),
         )
         return Tombstone(row[0], row[1], from_micros(row[2]), row[3]) if row else None
+
+    def of_record(self, number: int) -> list[Tombstone]:
+        """Return the tombstones of a record and of parts of it, newest first."""
+        rows = self._tx.all(
+            "SELECT kind, ref, at, author FROM tombstones WHERE owner = ? AND (kind = 'record' AND ref = ? "
+            "OR kind = 'part' AND ref LIKE ?) ORDER BY at DESC, ref",
+            *(self._owner, str(number), f"{number}.%"),
+        )
+        return [Tombstone(kind, ref, from_micros(at), author) for kind, ref, at, author in rows]
 
     def recent(self, limit: int) -> list[Tombstone]:
         """Return the newest first."""
@@ -108,6 +126,12 @@ class Tombstones:
         row = self._tx.one("SELECT key FROM digest_keys WHERE id = 1")
         assert row, "it was just made"
         return str(row[0])
+
+
+def forgotten_users(tx: Transaction) -> list[Tombstone]:
+    """Return that whole users of the home were forgotten, newest first: when and by whom, without their names."""
+    rows = tx.all("SELECT at, author FROM tombstones WHERE kind = 'user' ORDER BY at DESC, owner")
+    return [Tombstone("user", "", from_micros(at), author) for at, author in rows]
 
 
 def pending_erasures(tx: Transaction) -> list[str]:

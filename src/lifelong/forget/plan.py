@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from itertools import chain, islice
+from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import MemoryAgent
@@ -18,15 +20,20 @@ from lifelong.journal.records import first_record_of
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.facts import Fact
 from lifelong.recall.analyzer import analyze
+from lifelong.recall.core_facts import content_stems
 from lifelong.recall.index_writer import facts_of, text_of
 from lifelong.recall.items import FoundItem, Items
 from lifelong.storage.base import NO_LIMIT, Transaction
-from lifelong.text.names import NAMELESS
+from lifelong.text.names import NAMELESS, names
 from lifelong.text.sentences import sentences
 from lifelong.text.words import content_words, fold
 from lifelong.types import Document, to_micros
 
 MAX_SENTENCE_CHARS = 2_000
+MAX_PREVIEWED_TURNS = 1_000  # whose replies a dry run looks at
+MIN_REPEATED_WORDS = 2  # that a reply shares with what it repeats
+REPEATED_SHARE = 0.5  # of the words of the shorter of the two
+REPEATS = "repeats what goes"
 MIN_WORD_CHARS = 3  # a word so short is a part of many others
 LABELS = (
     "User",
@@ -123,6 +130,23 @@ class WhatToForget:
             raise InputError("The range of time is empty: `until` must be later than `since`.")
 
 
+class Staying(NamedTuple):
+    """A record, or another item, that a dry run names although it stays, and why a person may want it to go."""
+
+    id: str
+    text: str
+    why: str
+
+
+class _ByFirstName(NamedTuple):
+    """What has only the first name of somebody: what is about them, and what may be about somebody or something
+    else. `alone`: nobody else here has that name, so that a document or a speaker of that name is theirs."""
+
+    theirs: list[FoundItem]
+    unclear: list[FoundItem]
+    alone: bool
+
+
 class Planner:
     """Find what must go of one owner's memory, in a transaction that only reads."""
 
@@ -154,6 +178,30 @@ class Planner:
         ):
             self._add_records(self._in_range(what))
         return self._plan
+
+    def stays(self, what: WhatToForget, plan: ErasurePlan) -> tuple[Staying, ...]:
+        """Return what stays by a plan although a person may want it to go: replies in the same turn that repeat
+        what goes, and what has only the first name of the person."""
+        found = {f"r{number}": Staying(f"r{number}", text, REPEATS) for number, text in self._replies(plan)}
+        if what.about:
+            first = what.about.split()[0]
+            for one in self._by_first_name(what.about).unclear:
+                text = one.text or text_of(one.type, one.data)
+                if one.kind == "record" and int(one.ref) not in plan.records:
+                    found.setdefault(f"r{one.ref}", Staying(f"r{one.ref}", text, f"names only {first}"))
+        return tuple(found.values())
+
+    def _replies(self, plan: ErasurePlan) -> Iterator[tuple[int, str]]:
+        """Yield what an assistant said in the same turn that repeats what goes, and stays."""
+        going = self._own_records(islice(plan.records, MAX_PREVIEWED_TURNS))
+        for number, (kind, data) in going.items():
+            left = plan.records[number]
+            text = text_of(kind, data)
+            gone = content_stems(" ".join(sentences_of([(text, left)])) if left else text)
+            later = [one for one in self._turn(number) if one not in plan.records]
+            for reply, (of, said) in self._own_records(later).items():
+                if of == "assistant_message" and _repeats(text_of(of, said), gone):
+                    yield reply, text_of(of, said)
 
     def sessions_before(self, until: datetime) -> list[str]:
         """Return the sessions that ended before this time and hold nothing newer, also those of memory-agents."""
@@ -266,19 +314,53 @@ class Planner:
         wanted = " ".join(name.split())
         if not content_words(wanted):
             raise InputError(f"{name!r:.200} names nobody. Give a name or a subject.")
+        alone = self._by_first_name(wanted).alone
         for one in DocumentRows(self._tx, self._owner).walk():
-            if _is_named(one, wanted):
+            if _is_named(one, wanted) or (alone and fold(one.title) == fold(wanted).split()[0]):
                 self._add_document(one.path)
         yield from self._naming(wanted)
 
     def _naming(self, name: str) -> Iterator[FoundItem]:
-        """Yield what somebody said, and what holds their name, its words in this order."""
+        """Yield what somebody said, and what holds their name, its words in this order; where nobody else has the
+        first name, also what holds that alone."""
         yield from self._items.get(self._items.said_by(" ".join(name.split()), NO_LIMIT)).values()
-        words = r"\s+".join(map(re.escape, fold(name).split()))
-        named = re.compile(rf"(?<!\w){words}(?!\w)")
+        named = _phrase(fold(name).split())
         for one in self._holding(name):
             if named.search(fold(one.text or text_of(one.type, one.data))):
                 yield one
+        yield from self._by_first_name(name).theirs
+
+    def _by_first_name(self, name: str) -> _ByFirstName:
+        """Return what has only the first name of a person: theirs, if the person is known here and nobody else of
+        that name is, and if the word is written as a name."""
+        words = fold(name).split()
+        if len(words) < 2 or not content_words(words[0]):
+            return _ByFirstName([], [], alone=False)
+        known = [fold(one).split() for one in self._items.speakers()]
+        known += [
+            fold(one.title).split() for one in DocumentRows(self._tx, self._owner).walk() if "/people/" in one.path
+        ]
+        whole, small = _phrase(words), _phrase(words[:1])
+        written = _phrase([name.split()[0].capitalize()])
+        holding = [(one, one.text or text_of(one.type, one.data)) for one in self._holding(words[0])]
+        holding = [(one, text) for one, text in holding if not whole.search(fold(text))]
+        named = [[fold(each).split() for each in names(text)] for _, text in holding]
+        known_here = [one for one in known if one[:1] == words[:1]]
+        others = [
+            one for one in (*known_here, *chain(*named)) if one[:1] == words[:1] and one not in (words, words[:1])
+        ]
+        alone = bool(known_here) and not others and fold(self._owner).split()[:1] != words[:1]
+        is_word = any(small.search(text) for _, text in holding)
+        theirs, unclear = [], []
+        for (one, text), found in zip(holding, named, strict=True):
+            if alone and written.search(text) and (not is_word or words[:1] in found):
+                theirs.append(one)
+            elif not any(each[:1] == words[:1] and len(each) > 1 for each in found):
+                unclear.append(one)
+        if alone:
+            said = self._items.get(self._items.said_by(name.split()[0], NO_LIMIT)).values()
+            theirs += [one for one in said if one.id not in {each.id for each in theirs}]
+        return _ByFirstName(theirs, unclear, alone)
 
     def _holding(self, text: str) -> Iterator[FoundItem]:
         """Yield the items that hold every word of a text, as a word."""
@@ -341,6 +423,21 @@ def _is_named(document: Document, name: str) -> bool:
     if not title or document.path.count("/") <= 2 or title[0] in NAMELESS:
         return False
     return title[: len(wanted)] == wanted
+
+
+def _phrase(words: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds these words in this order, as words."""
+    return re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)")
+
+
+def _repeats(reply: str, gone: Set[str]) -> bool:
+    """Return whether a sentence of a reply says what goes."""
+    for sentence in sentences(reply):
+        said = content_stems(sentence)
+        both = len(said & gone)
+        if both >= MIN_REPEATED_WORDS and both >= REPEATED_SHARE * min(len(said), len(gone)):
+            return True
+    return False
 
 
 def cut(text: str, quote: str) -> str:

@@ -217,6 +217,11 @@ class JournalService:
         first = (since - timedelta(days=1)).isoformat() if since else ""
         return [record for path in self.files.days() if path.stem >= first for record in self._records(path)]
 
+    def recent_records(self) -> list[JournalRecord]:
+        """Return the records of MEMORY.md and of the files of today and yesterday, some of them twice."""
+        today = self._clock().astimezone(self.zone).date()
+        return [*self.records(), *self.records_of_days(today - timedelta(days=1))]
+
     def long_memory(self) -> str:
         """Return the text of LONGMEMORY.md; empty where there is none."""
         return self.files.read(self.files.long_memory).decode("utf-8", "replace")

@@ -54,7 +54,7 @@ class _OpenTurn:
 
     first: StoredRecord
     last: StoredRecord
-    request: UserMessage | SystemMessage | None = None
+    request: UserMessage | SystemMessage | Note | None = None
     reply: AssistantMessage | Note | None = None
 
     def add(self, recorded: StoredRecord) -> None:
@@ -62,6 +62,8 @@ class _OpenTurn:
         match recorded.record:
             case UserMessage() as message:
                 self.request = message
+            case Note(provenance="user") as message if not isinstance(self.request, UserMessage):
+                self.request = message  # a person's correction
             case SystemMessage(summary=False) as message if self.request is None:
                 self.request = message
             case AssistantMessage() as message if message.text.strip():
@@ -213,7 +215,9 @@ def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
     request = _first_sentences(turn.request.text) if turn.request and not by_host else ""
     if not request and not reply:
         return None
-    asker = (isinstance(turn.request, UserMessage) and turn.request.speaker) or ("User" if person else "System")
+    by_person = person or isinstance(turn.request, Note)
+    named = "" if isinstance(turn.request, SystemMessage) or turn.request is None else turn.request.speaker
+    asker = named or ("User" if by_person else "System")
     who = redact(" ".join(asker.split()))[:100] if request else "Assistant" if person else "Agent"
     chat = target(agent.descriptor)
     channel = f"{chat.connector}/{chat.channel_id}" if chat else agent.descriptor.kind
@@ -225,7 +229,7 @@ def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
         source_channel=redact(channel)[:200],
         confidence=1.0,
         timestamp=turn.last.at if turn.last.at.year > 1 else None,  # valid in every zone
-        sensitivity="private-user" if person else "operational",
+        sensitivity="private-user" if by_person else "operational",
     )
 
 

@@ -60,7 +60,15 @@ MAX_RELEVANT = 10
 MAX_EXPERIENCES = 8
 MIN_WORDS = 3  # of a text that says something, unless it stands
 CORE_SHARE = 0.7  # of the room that the core may take
-RANK_SHARES = (1.0, 0.3, 0.3, 0.3, 0.4, 0.15)  # of the core's room that lines of a rank may take while others wait
+RANK_SHARES = (
+    1.0,
+    1.0,
+    0.3,
+    0.3,
+    0.3,
+    0.4,
+    0.15,
+)  # of the core's room that lines of a rank may take while others wait
 EXPERIENCE_SHARE = 4  # one part in this many is reserved for experiences
 SAME_SHARE = 0.5  # of the words that two lines about one record share, if they say the same
 RECENT_RECORDS = 20  # that are read for what the conversation is about, and who is in it
@@ -151,8 +159,9 @@ class ContextBuilder:
             lines = _once([line for line in found if not _is_outdated(line.hit, later)], shown)
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
         if not relevant_only:
-            recent = self._recent(tokens, context, shown)
-            context.add(recent, self._recent(tokens, context, shown, explain=True) if explain else recent)
+            recent = self._recent(conversation, tokens, context, shown)
+            explained = self._recent(conversation, tokens, context, shown, explain=True) if explain else recent
+            context.add(recent, explained)
         self._log(agent_id, focus, shown)
         return str(context)
 
@@ -186,10 +195,11 @@ class ContextBuilder:
         shown = context.add_lines(PINNED, [_Line(one, "pinned") for one in pinned])
         if left_out := [one.id for one in pinned if one not in shown]:
             log.warning("a context has no room for pinned items: %s", ", ".join(left_out))
-        room = min(self._core_cap, int(CORE_SHARE * context.room))
+        most = min(self._core_cap, context.room)
+        room = min(most, int(CORE_SHARE * context.room))
         new = {id(line.hit) for line in _once([_Line(one, "") for one, _ in core], shown)}
-        fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room)
-        return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting], room)
+        fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room, most)
+        return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting])
 
     def _relevant(
         self, conversation: Conversation, later: NewerStatements, *, without_session: bool
@@ -290,11 +300,27 @@ class ContextBuilder:
         return [line for line in lines if line.hit.id not in gone]
 
     def _recent(
-        self, tokens: int | None, context: _ContextText, shown: Sequence[Hit], *, explain: bool = False
+        self,
+        conversation: Conversation,
+        tokens: int | None,
+        context: _ContextText,
+        shown: Sequence[Hit],
+        *,
+        explain: bool = False,
     ) -> str:
-        """Return the journal, without the lines of what is shown already."""
+        """Return the journal, without the lines of what is shown already. Before a message, turns that
+        share no word with it are left out, and all of the journal where nothing else is in it."""
         records = {one.record_id for one in shown if one.record_id}
         lines = self._database.read(lambda tx: {summary_line_id(tx, record) for record in records})
+        if conversation.is_asked and self._journal.enabled:
+            asked = content_stems(conversation.message)
+            strange = {
+                one.id: one.category == "turn-summary" and asked.isdisjoint(content_stems(one.text))
+                for one in self._journal.recent_records()
+            }
+            if strange and all(strange.values()):
+                return ""
+            lines |= {line for line, is_strange in strange.items() if is_strange}
         return without_fence(
             self._journal.context(
                 tokens,
@@ -332,11 +358,24 @@ class _ContextText:
             self.taken += self.cost(text)
             self._parts.append(explained)
 
-    def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int) -> list[tuple[Hit, Kind]]:
+    def balanced(self, core: Sequence[tuple[Hit, Kind]], room: int, most: int) -> list[tuple[Hit, Kind]]:
         """Return the lines of the core that fit into the room, in order. Those of one rank take no more than their
-        share while others wait, except what protects somebody."""
+        share while others wait, except what protects somebody: that may take more, at most `most`, and where
+        there is still no room for its whole text, only its own sentences are shown."""
         chosen: set[int] = set()
-        left = room - self.cost(CORE)
+        left = most - self.cost(CORE)
+        core = list(core)
+        for at, (one, kind) in enumerate(core):
+            if RANKS[kind]:
+                continue
+            brief = replace(one, text=_protecting(one.text))
+            for each in (one, brief):
+                if (cost := self.cost(context_line(each)) - 1) <= left:
+                    core[at] = each, kind
+                    chosen.add(at)
+                    left -= cost
+                    break
+        left = min(left, room - (most - left))
         for shares in (RANK_SHARES, [1.0] * len(RANK_SHARES)):
             taken: Counter[int] = Counter()
             for at, (one, kind) in enumerate(core):
@@ -367,6 +406,12 @@ class _ContextText:
     def __str__(self) -> str:
         opens, closes = self._fence
         return "\n\n".join([opens, *self._parts, closes]) if self._parts else ""
+
+
+def _protecting(text: str) -> str:
+    """Return the sentences of a text that protect somebody: allergies and what concerns the health."""
+    found = [one for one in sentences(text) if any(RANKS[each.kind] == 0 for each in standing(one))]
+    return " ".join(found) or text
 
 
 def _cut(one: Hit, question: str) -> Hit:

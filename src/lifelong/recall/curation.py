@@ -31,12 +31,11 @@ from lifelong.storage.base import NO_LIMIT, Database, Transaction
 from lifelong.text.sentences import sentences
 from lifelong.text.words import fold
 from lifelong.types import ITEM_KINDS, Clock, Document, Hit, ItemKind, Note
-from lifelong.validation import validate_count, validate_name, validate_text, validate_time
+from lifelong.validation import MAX_LISTED, validate_count, validate_name, validate_text, validate_time
 
 CORRECTIONS = System("corrections")
 """The agent whose history holds what people corrected."""
 
-MAX_LISTED = 10_000  # hits a page
 MAX_EDIT_TRIES = 5  # where others edit the same document
 MAX_CORRECTION_CHARS = 20_000
 MAX_ID_CHARS = 2_000

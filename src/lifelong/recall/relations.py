@@ -25,11 +25,10 @@ from lifelong.recall.search import hit
 from lifelong.storage.base import Transaction
 from lifelong.text.words import UNSPACED, content_words, fold
 from lifelong.types import Clock, Hit
-from lifelong.validation import validate_count, validate_name
+from lifelong.validation import MAX_NEIGHBOURS, validate_count, validate_name
 
 How: TypeAlias = Literal["link", "body", "fact", "experience"]
 
-MAX_NEIGHBOURS = 1_000
 MAX_FACTS = 1_000  # of a document, and by a word, the newest
 MAX_EXPERIENCES = 10_000  # that are read, the newest
 MAX_EVIDENCE = 5  # hits a neighbour

@@ -40,12 +40,13 @@ Passing = Literal["passing"]
 """What is only true of a day, asked for once, or unsure."""
 
 RANKS: dict[Kind, int] = {
-    **dict.fromkeys(("allergy", "diet", "health"), 0),
-    "never": 1,
-    **dict.fromkeys(("name", "home", "work", "family"), 2),
-    **dict.fromkeys(("limit", "style", "preference"), 3),
-    "rule": 4,
-    "convention": 5,
+    **dict.fromkeys(("allergy", "health"), 0),
+    "diet": 1,
+    "never": 2,
+    **dict.fromkeys(("name", "home", "work", "family"), 3),
+    **dict.fromkeys(("limit", "style", "preference"), 4),
+    "rule": 5,
+    "convention": 6,
 }
 """What comes first: what protects somebody, then who the user is, then preferences, then conventions."""
 
@@ -225,8 +226,8 @@ _BEGINNING: dict[Kind, str] = {
     "never": r"""
 never\b(?! (?:mind|been|had|was|knew|happier|better|ask))(?= \S+ \S)
 |(?:don't|dont|do not) (?!(?:know|think|worry|mind|care|ask|bother|get me|believe|see|understand|tell me
-|say)\b)\w
-|ni \w+, ni\b|ne \w+ (?:pas|jamais|plus)\b|n'\w+ (?:pas|jamais|plus)\b
+|say|forget)\b)\w
+|ni \w+, ni\b|ne \w+ (?:pas|jamais|plus)\b|n'(?!oubli)\w+ (?:pas|jamais|plus)\b
 |pas d(?:e |')\w+|kein\w* \w+ (?:bitte|mehr)\b""",
     "style": r"""
 du reicht|be (?:terse|brief|concise|direct|blunt|polite|formal|informal)\b|get to the point|fass dich kurz

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from lifelong.organize.facts import GAP, Source
 from lifelong.organize.rules.subjects import SpeakerRole, Utterance
-from lifelong.organize.rules.worth import protects_or_binds, worth
+from lifelong.organize.rules.worth import acknowledges, protects_or_binds, worth
 from lifelong.redaction import mentions_secret
 from lifelong.text.changes import may_end, topic, values
 from lifelong.text.dates import with_dates_explained
@@ -137,7 +137,7 @@ def _kept(said: list[str], utterance: Utterance) -> list[int]:
     found = [
         (worth(one, utterance), n)
         for n, one in enumerate(said)
-        if not is_question(one) and not mentions_secret(one)
+        if not is_question(one) and not mentions_secret(one) and not acknowledges(one, utterance)
     ]
     best = sorted(found, key=lambda one: (-one[0], one[1]))
     return sorted(

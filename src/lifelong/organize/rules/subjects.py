@@ -39,9 +39,9 @@ _BOOT = re.compile(r"\W*(?:you are|you're|you act as|your name is|du bist|eres|t
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """A record in which something was said. `question` is the last question of the one who spoke before,
-    `asked_by` their name; `answers` is their last sentence, if it is no question. `heard_by_assistant`: an
-    assistant listens, and not only other people. `is_user`: the user whose agent it is says it, and not another of
-    several people."""
+    `asked_by` their name; `answers` is their last sentence, if it is no question; `replies_to` is what a person
+    said last before an assistant speaks. `heard_by_assistant`: an assistant listens, and not only other people.
+    `is_user`: the user whose agent it is says it, and not another of several people."""
 
     recorded: StoredRecord
     role: SpeakerRole
@@ -52,6 +52,7 @@ class Utterance:
     asked_by: str = ""
     is_user: bool = False
     answers: str = ""
+    replies_to: str = ""
 
 
 def find_utterances(transcript: Transcript) -> list[Utterance]:
@@ -64,13 +65,16 @@ def find_utterances(transcript: Transcript) -> list[Utterance]:
     heard = len(people) < 2 or any(role == "assistant" for _, role, _ in spoken)
     utterances: list[Utterance] = []
     last: Utterance | None = None
+    told = ""
     for recorded, role, speaker in spoken:
         text = without_injected(getattr(recorded.record, "text", ""))
         before = last if last and last.speaker != speaker and role == "person" else None
         question = _last_question(before.text) if before else ""
         asked_by, is_user = before.speaker if before else "", role == "person" and speaker == user
         answers = _last_sentence(before.text) if before and not question else ""
-        one = Utterance(recorded, role, speaker, text, heard, question, asked_by, is_user, answers)
+        replies_to = told if role == "assistant" else ""
+        told = text if role == "person" else told
+        one = Utterance(recorded, role, speaker, text, heard, question, asked_by, is_user, answers, replies_to)
         utterances.append(one)
         if role in {"person", "assistant"}:
             last = one

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from lifelong.organize.rules.subjects import Utterance
 from lifelong.text.languages import FIRST, FOREIGN_WORDS, SMALL
 from lifelong.text.standing import FIRST_PERSON, PASSING, Kind, is_for_once, is_question, standing
-from lifelong.text.words import COMMON, FUNCTION, PRAISE, WORD, fold, pattern
+from lifelong.text.stems import stem
+from lifelong.text.words import COMMON, FUNCTION, PRAISE, WORD, content_words, fold, pattern
 
 MAX_RARE_WORDS, MAX_NAMES, MAX_LIFE = 10, 3, 3  # more of them say no more
 FEW_WORDS = 2
@@ -162,6 +163,19 @@ def worth(sentence: str, utterance: Utterance) -> float:
         life=min(len(_compiled(_LIFE).findall(folded)), MAX_LIFE) if weights.life else 0,
     )
     return sum(sign * weight for sign, weight in zip(signs, weights, strict=True))
+
+
+def acknowledges(sentence: str, utterance: Utterance) -> bool:
+    """Return whether an assistant only says that it heard: a sentence that repeats what it replies to, or has next
+    to nothing after "noted" or "got it"."""
+    if utterance.role != "assistant":
+        return False
+    polite = _compiled(_POLITE).match(fold(sentence))
+    said = set(map(stem, content_words(sentence[polite.end() :] if polite else sentence)))
+    if said <= set(map(stem, content_words(utterance.replies_to))):
+        return True
+    tells = _NUMBER.search(sentence) or _IDENTIFIER.search(sentence) or _NAME.search(sentence)
+    return polite is not None and len(said) <= FEW_WORDS and not tells
 
 
 def protects_or_binds(sentence: str, utterance: Utterance) -> bool:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lifelong.forget.audit import Audit, Finding
     from lifelong.forget.scan import StoredSecret
     from lifelong.memory import Memory
+    from lifelong.types import Stats
 
 verbs = typer.Typer()
 
@@ -403,11 +404,18 @@ def export(
     """
     with open_memory(home, user) as memory, showing_progress("Exporting", quiet=as_json) as progress:
         done = memory.export(folder, progress=progress)
+        held = _held(memory.admin.stats(), done.files)
     if as_json:
         print_json({"user": user, **done._asdict()})
         return
-    records, files = counted(done.counts["records"], "record"), counted(done.files, "file")
-    print_done(f"{done.folder} has everything of {user}: {records}, {files}, {done.bytes:,} bytes.")
+    print_done(f"{done.folder} has everything of {user}: {held} ({done.bytes:,} bytes).")
+
+
+def _held(stats: Stats, files: int) -> str:
+    """Return how much a user has, in the numbers that `lifelong stats` shows."""
+    names = {"journal": "journal line"}
+    found = [counted(number, names.get(kind, kind)) for kind, number in sorted(stats.items.items()) if number]
+    return ", ".join([*found, counted(stats.documents, "document"), counted(files, "file")])
 
 
 @verbs.command("import")
@@ -428,7 +436,8 @@ def import_(
 
     with Store.open(existing_home(home).path) as store, showing_progress("Importing", quiet=as_json) as progress:
         done = store.import_user(folder, user, progress=progress)
-        waiting = store.user(done.user).admin.unindexed()
+        admin = store.user(done.user).admin
+        waiting, held = admin.unindexed(), _held(admin.stats(), done.files)
     if as_json:
         print_json({**done._asdict(), "unindexed": waiting})
         return
@@ -438,5 +447,4 @@ def import_(
         print_text("Other users of this home have some of its ids, so records and sessions have new ones.")
     if waiting:
         print_text(f"{counted(waiting, 'item')} of the home wait for the index: let a worker run.")
-    records, files = counted(done.counts["records"], "record"), counted(done.files, "file")
-    print_done(f"The user {done.user} is imported: {records}, {files}.")
+    print_done(f"The user {done.user} is imported: {held}.")

@@ -16,6 +16,7 @@ from lifelong.serve.cli.options import (
     AsOfOption,
     Group,
     LimitOption,
+    NeighbourLimit,
     Sensitivity,
     SinceOption,
     TextArgument,
@@ -372,7 +373,7 @@ def add_experience(
 def relations(
     memory: Memory,
     name: Annotated[str, typer.Argument(help="A person, project or thing; left out: all that are known.")] = "",
-    limit: LimitOption = 20,
+    limit: NeighbourLimit = 20,
     ended: Annotated[bool, typer.Option("--ended", help="Also what has stopped being true.")] = False,
 ) -> Answer:
     """Show who and what a person, project or thing is related to, and why.

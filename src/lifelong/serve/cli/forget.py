@@ -175,6 +175,8 @@ def _print_json(report: ForgetReport, proof: Proof | None) -> None:
 
 
 def _print_preview(report: ForgetReport) -> None:
+    from lifelong.forget.preview import ForgetPreview
+    from lifelong.redaction import redact
     from lifelong.serve.forgetting import joined, what_goes, what_is_made_again
 
     if not report:
@@ -185,6 +187,10 @@ def _print_preview(report: ForgetReport) -> None:
     print_text(f"In all: {joined(what_goes(report))}, with what the index holds of them.")
     if again := what_is_made_again(report):
         print_text(f"Written again without it: {joined(again)}, and the summaries that were made with it.")
+    if isinstance(report, ForgetPreview) and report.stays:
+        print_text("This would stay. To forget it, too, name its id:")
+        shown = [(one.id, one.why, redact(one.text)) for one in report.stays[:MAX_SHOWN]]
+        print_table(("which", "why it is shown", "text"), shown)
     if report.backups:
         print_text(f"Backups that will still hold it, unless they were deleted: {', '.join(report.backups)}")
 
@@ -233,9 +239,12 @@ def _print_report(report: ForgetReport, proof: Proof | None, backup: str, *, is_
 def forgotten(memory: Memory, limit: LimitOption = 20) -> Answer:
     """List what was forgotten, the newest first: what it was, when, and on whose word. No text is kept.
 
+    Users of the home that were forgotten whole are listed, too, without their names.
+
     Example: lifelong forgotten
     """
-    found = memory.admin.forgotten(limit)
+    stones = [*memory.admin.forgotten(limit), *memory.store.forgotten_users()]
+    found = sorted(stones, key=lambda one: one.at, reverse=True)[:limit]
     cells = [(one.at, one.kind, f"r{one.ref}" if one.kind == "record" else one.ref, one.author) for one in found]
     value = [one._asdict() for one in found]
     return Answer(

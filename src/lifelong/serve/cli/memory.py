@@ -18,7 +18,7 @@ from lifelong.serve.cli.options import (
     HomeOption,
     JsonOption,
     KindOption,
-    LimitOption,
+    NeighbourLimit,
     SinceOption,
     TextArgument,
     UserOption,
@@ -41,12 +41,14 @@ from lifelong.serve.terminal import (
     print_done,
     print_hits,
     print_json,
+    print_problem,
     print_table,
     print_text,
     styled,
 )
 
 if TYPE_CHECKING:
+    from lifelong.collect.tombstones import Tombstone
     from lifelong.memory import Memory
     from lifelong.recall.relations import Relations
     from lifelong.types import Hit
@@ -86,7 +88,8 @@ def add(
     """Store what was said, and print the ids of its records. It is on disk when the command ends.
 
     Takes plain text, one JSON message, a JSON list of messages or JSON Lines, in the shapes of OpenAI, Anthropic
-    and LangChain. All of it is stored, or none.
+    and LangChain. All of it is stored, or none. What was forgotten, and comes again with its own time, is not
+    stored, and that is said.
 
     Example: lifelong add "I live in Lisbon." --speaker Mara
     """
@@ -98,11 +101,26 @@ def add(
         if end:
             memory.end_session(who)
     if as_json:
-        print_json({"agent": who.cache_key, "ids": ids})
-    elif len(ids) <= MAX_IDS_PRINTED:
+        print_json({"agent": who.cache_key, "ids": ids, "forgotten": [one._asdict() for one in ids.forgotten]})
+        return
+    for one in ids.forgotten:
+        print_problem(_not_stored(one))
+    if not ids:
+        return
+    if len(ids) <= MAX_IDS_PRINTED:
         print_text("\n".join(ids))
     else:
         print_text(f"{ids[0]} to {ids[-1]} ({len(ids):,} records)")
+
+
+def _not_stored(stone: Tombstone) -> str:
+    """Return that a record is not stored again, and what to do who wants it back."""
+    number, _, part = stone.ref.partition(".")
+    return (
+        f"Not stored: {'a part of this' if part else 'this'} was forgotten on {stone.at.astimezone():%Y-%m-%d} by "
+        f"{stone.author}, as r{number}, and stays forgotten. To have it back, add it without --at, or with "
+        "another time: it is then a new record."
+    )
 
 
 def _messages(text: str, role: Role, speaker: str, *, plain: bool) -> object:
@@ -227,7 +245,7 @@ def list_(
     kind: Annotated[KindOption | None, typer.Option(help="Only these.")] = None,
     subject: Annotated[str | None, typer.Option(help="A name, or some words.", show_default=False)] = None,
     since: SinceOption = None,
-    limit: LimitOption = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=10_000)] = 20,
     before: Annotated[
         str | None, typer.Option(help="Continue after this id.", metavar="ID", show_default=False)
     ] = None,
@@ -248,7 +266,7 @@ def list_(
 def about(
     memory: Memory,
     name: Annotated[str, typer.Argument(help="A person, a project or a thing.")],
-    limit: LimitOption = 20,
+    limit: NeighbourLimit = 20,
 ) -> Answer:
     """Show everything about somebody or something: facts, relations, recent records.
 

@@ -33,6 +33,7 @@ HomeOption = Annotated[
 UserOption = Annotated[str, typer.Option("--user", help="Whose memory.", metavar="NAME")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000_000)]
+NeighbourLimit = Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1, max=1_000)]
 TextArgument = Annotated[str | None, typer.Argument(help="The text. Left out, or '-': from standard input.")]
 
 SHARED = {

@@ -203,10 +203,23 @@ class Add(Body):
         return self.agent if isinstance(self.agent, str | None) else to_descriptor(self.agent)
 
 
+class Tombstone(BaseModel):
+    """That something was forgotten: a record by its number, or a document, a session or an agent by its id."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: str = Field(examples=["record"])
+    ref: str = Field(examples=["42"])
+    at: datetime
+    author: str = Field(examples=["person"])
+
+
 class Added(BaseModel):
-    """The records are durable under these ids, in the order in which they were sent."""
+    """The records are durable under these ids, in the order in which they were sent. `forgotten` are those that
+    had been forgotten and came again with their own times: they are not stored, and are not among the ids."""
 
     ids: list[str] = Field(examples=[["r42", "r43"]])
+    forgotten: list[Tombstone] = Field(default=[], examples=[[]])
 
 
 class Search(Body):
@@ -283,6 +296,16 @@ class Forget(Body):
     author: str = Field("person", description="On whose word: the tombstones keep it.", examples=["mara"])
 
 
+class Staying(BaseModel):
+    """A record that would stay although it repeats what goes, or has only the first name of the person."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str = Field(examples=["r43"])
+    text: str
+    why: str = Field(examples=["repeats what goes"])
+
+
 class ForgetReport(BaseModel):
     """What went, or would go (`preview`). Records by id, those that lost a part (`cut`); documents and files by
     path; `facts` and `texts` in a preview only. `backups` were made before and still hold it. `complete` is false
@@ -310,6 +333,9 @@ class ForgetReport(BaseModel):
     backups: list[str]
     complete: bool
     left: str
+    stays: list[Staying] = Field(
+        default=[], description="In a preview: what repeats it or has only the first name, and would stay."
+    )
 
 
 class Forgotten(BaseModel):
@@ -317,17 +343,6 @@ class Forgotten(BaseModel):
 
     report: ForgetReport
     proof: Proof | None
-
-
-class Tombstone(BaseModel):
-    """That something was forgotten: a record by its number, or a document, a session or an agent by its id."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    kind: str = Field(examples=["record"])
-    ref: str = Field(examples=["42"])
-    at: datetime
-    author: str = Field(examples=["person"])
 
 
 class Reset(Body):

@@ -92,11 +92,12 @@ async def add(body: models.Add, memory: UserMemory) -> models.Added:
     """Store what was said: a text, messages, or records; all or none. When this answers, it is durable. A user
     begins with the first thing that is stored."""
 
-    def store() -> list[str]:
+    def store() -> models.Added:
         agent = body.agent_or_id()
-        return memory(new=True).add(body.what(), agent=agent, at=body.at, key=body.key, speaker=body.speaker)
+        ids = memory(new=True).add(body.what(), agent=agent, at=body.at, key=body.key, speaker=body.speaker)
+        return models.Added(ids=ids, forgotten=list(map(models.Tombstone.model_validate, ids.forgotten)))
 
-    return models.Added(ids=await run_in_threadpool(store))
+    return await run_in_threadpool(store)
 
 
 @memory_verbs.post("/search")
