@@ -13,14 +13,15 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import is_foreground
+from lifelong.collect.erasures import count_erasure
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
@@ -116,14 +117,11 @@ class Eraser:
         self._parts.flush_logs()
         self._parts.sync_files()
 
-        def begin(tx: Transaction) -> tuple[int, ErasurePlan]:
+        def begin(tx: Transaction) -> int:
             plan = Planner(tx, self.owner).plan(what)
-            return (self._store(tx, plan, author) if plan else 0), plan
+            return self._store(tx, plan, author) if plan else 0
 
-        erasure_id, plan = self._database.write(begin)
-        if not erasure_id:
-            return ForgetReport()
-        return self._run(erasure_id, plan, author)
+        return self._begin(begin, author)
 
     def preview_plan(self, make: Callable[[Transaction], ErasurePlan]) -> ForgetReport:
         """Return what would go by a plan. Nothing is changed."""
@@ -141,26 +139,24 @@ class Eraser:
         self._parts.sync_files()
         old_files = self._file_erasure().look(self._database.read(make)).files
 
-        def begin(tx: Transaction) -> tuple[int, ErasurePlan]:
+        def begin(tx: Transaction) -> int:
             plan = make(tx)
             found = plan or old_files or _old_recalls(tx, self.owner, plan)
-            return (self._store(tx, plan, author) if found else 0), plan
+            return self._store(tx, plan, author) if found else 0
 
-        erasure_id, plan = self._database.write(begin)
-        return self._run(erasure_id, plan, author) if erasure_id else ForgetReport()
+        return self._begin(begin, author)
 
     def rewrite(self, texts: dict[int, str], author: str) -> ForgetReport:
         """Give records other texts, and make everything again that was made of them; "" forgets a record."""
         plan = ErasurePlan(records=dict(texts))
-        erasure_id = self._database.write(lambda tx: self._store(tx, plan, author))
-        return self._run(erasure_id, plan, author)
+        return self._begin(lambda tx: self._store(tx, plan, author), author)
 
     def forget_user(self, author: str) -> ForgetReport:
         """Forget the whole user: every row, every file, every vector."""
         self._parts.flush_logs()
         plan = ErasurePlan(everything=True)
-        erasure_id = self._database.write(lambda tx: self._store(tx, plan, author))
-        return self._run(erasure_id, plan, author)
+        with self._alone(wait=True):
+            return self._run(self._database.write(lambda tx: self._store(tx, plan, author)), author)
 
     def preview_user(self) -> ForgetReport:
         """Return how much would go with the user."""
@@ -168,23 +164,45 @@ class Eraser:
 
     def resume(self) -> int:
         """Finish what was interrupted. Return how many erasures that were."""
+        with self._alone(wait=False):
+            return self._finish_pending()
+
+    # The steps
+
+    def _begin(self, store: Callable[[Transaction], int], author: str) -> ForgetReport:
+        """Store a plan and carry it out; `store` returns its number, 0 where nothing is to be done. Earlier plans
+        come first: what is left of a record depends on them."""
+        with self._alone(wait=True):
+            try:
+                self._finish_pending()
+            except TEMPORARY_ERRORS as error:
+                log.warning("an earlier erasure waits: %s", error)
+            erasure_id = self._database.write(store)
+            return self._run(erasure_id, author) if erasure_id else ForgetReport()
+
+    def _finish_pending(self) -> int:
         rows = self._database.read(
             lambda tx: tx.all(
-                "SELECT id, plan, author FROM erasures WHERE owner = ? AND state = 'pending' ORDER BY id",
-                self.owner,
+                "SELECT id, author FROM erasures WHERE owner = ? AND state = 'pending' ORDER BY id", self.owner
             )
         )
         done = 0
-        for erasure_id, plan, author in rows:
+        for erasure_id, author in rows:
             try:
-                done += self._run(erasure_id, ErasurePlan.load(plan), author, wait=False).complete
+                done += self._run(erasure_id, author, wait=False).complete
             except TEMPORARY_ERRORS:
                 raise
             except LifelongError as error:
                 log.warning("an erasure waits: %s", error)
         return done
 
-    # The steps
+    @contextmanager
+    def _alone(self, *, wait: bool) -> Iterator[None]:
+        """Keep every other process from forgetting something of this user until the block ends."""
+        with file_lock(self._folder / "tmp" / "forget.lock", wait=wait) as free:
+            if not free:
+                raise StorageBusy("Another process is forgetting something of this user.")
+            yield
 
     def _try(self, make: Callable[[Transaction], ErasurePlan]) -> tuple[ErasurePlan, ErasedRows]:
         """Return what would go from the database, by erasing it in a transaction of which nothing stays."""
@@ -203,32 +221,30 @@ class Eraser:
         erased.cut = sorted(id_ for id_, rest in plan.records.items() if rest)
         return plan, erased
 
-    def _run(self, erasure_id: int, plan: ErasurePlan, author: str, *, wait: bool = True) -> ForgetReport:
-        with file_lock(self._folder / "tmp" / "forget.lock", wait=wait) as free:
-            if not free:
-                raise StorageBusy("Another process is forgetting something of this user.")
-            state = self._database.read(
-                lambda tx: tx.one("SELECT state, plan, report FROM erasures WHERE id = ?", erasure_id)
-            )
-            if not state or state[0] == "done":
-                return ForgetReport(erasure_id)
-            plan, total = ErasurePlan.load(state[1]), _load_rows(state[2])
-            if plan.everything:
-                return self._erase_user(author, wait)
-            if not state[1]:  # all is done but for the database's log
-                return self._finish_purge(erasure_id, wait)
-            self._erase_rows(erasure_id, plan, total, author)
-            files = self._erase_files(erasure_id, plan)
-            self._erase_derived(erasure_id, plan, files, author)
-            self._erase_vectors(plan)
-            report = self._report(erasure_id, plan, total, files)
-            left = self._purge(plan.words, wait)
-            if not left:
-                self._database.write(lambda tx: self._drop_texts(tx, erasure_id, report))
-                left = self._purge((), wait)
-            if left:
-                return replace(report, complete=False, left=left)
-            self._database.write(lambda tx: self._finish(tx, erasure_id))
+    def _run(self, erasure_id: int, author: str, *, wait: bool = True) -> ForgetReport:
+        """Carry out a stored plan, as far as it is not done. Call it while `_alone`."""
+        state = self._database.read(
+            lambda tx: tx.one("SELECT state, plan, report FROM erasures WHERE id = ?", erasure_id)
+        )
+        if not state or state[0] == "done":
+            return ForgetReport(erasure_id)
+        plan, total = ErasurePlan.load(state[1]), _load_rows(state[2])
+        if plan.everything:
+            return self._erase_user(author, wait)
+        if not state[1]:  # all is done but for the database's log
+            return self._finish_purge(erasure_id, wait)
+        self._erase_rows(erasure_id, plan, total, author)
+        files = self._erase_files(erasure_id, plan)
+        self._erase_derived(erasure_id, plan, files, author)
+        self._erase_vectors(plan)
+        report = self._report(erasure_id, plan, total, files)
+        left = self._purge(plan.words, wait)
+        if not left:
+            self._database.write(lambda tx: self._drop_texts(tx, erasure_id, report))
+            left = self._purge((), wait)
+        if left:
+            return replace(report, complete=False, left=left)
+        self._database.write(lambda tx: self._finish(tx, erasure_id))
         return report
 
     def _erase_rows(self, erasure_id: int, plan: ErasurePlan, total: ErasedRows, author: str) -> None:
@@ -293,10 +309,12 @@ class Eraser:
         """Erase what was made of the files' lines: their items, and experiences. Which items had vectors is stored
         with it."""
         if plan.files:
+            self._database.write(lambda tx: count_erasure(tx, self.owner))  # others read the files again
             self._parts.sync_files()
         changed = sorted({*plan.changed, *plan.lines})
 
         def work(tx: Transaction) -> list[int]:
+            count_erasure(tx, self.owner)
             rows, items = self._rows(tx, author), Items(tx, self.owner)
             lines = [line for line in changed if line not in {one.id for one in files.remade.values()}]
             experiences = {one for line in changed for one in ExperienceRows(tx, self.owner).made_of(line)}
@@ -330,17 +348,21 @@ class Eraser:
         worker = self._parts.shared.index_worker
         for identity in self._database.read(lambda tx: IndexStates(tx).identities()):
             worker.vectors(self.owner).clear(worker.partition(self.owner, identity))
-        while self._database.write(lambda tx: erase_some_of_user(tx, self.owner)):
-            pass
+        self._erase_user_rows()
         self._parts.shared.drop_user(self.owner)
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._folder.exists():
             raise StorageBusy(f"The files of the user {self.owner} could not be removed. Check their permissions.")
+        self._erase_user_rows()  # what others wrote who had read the files
         if left := self._purge((self.owner,), wait):
             return replace(report, complete=False, left=left)
         self._database.write(lambda tx: finish_user(tx, self.owner, author, self._clock()))
         left = self._purge((), wait)
         return replace(report, complete=not left, left=left)
+
+    def _erase_user_rows(self) -> None:
+        while self._database.write(lambda tx: erase_some_of_user(tx, self.owner)):
+            pass
 
     def _finish_purge(self, erasure_id: int, wait: bool) -> ForgetReport:
         if left := self._purge((), wait):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lifelong.errors import StorageBusy
 from lifelong.forget.plan import ErasurePlan, pattern_of
 from lifelong.journal.compaction import BLOCK, COMPACTION
 from lifelong.journal.files import BLOCK_END, JournalFiles, sync
+from lifelong.journal.notes import AFTER_FILE, DISK, archive_folder
 from lifelong.journal.records import (
     FileLine,
     JournalRecord,
@@ -28,6 +30,7 @@ from lifelong.journal.records import (
     parse_line,
     render,
 )
+from lifelong.storage.base import NO_LIMIT
 from lifelong.text.words import content_words, fold
 from lifelong.types import from_micros
 
@@ -89,11 +92,14 @@ class FileErasure:
             return ErasedFromFiles()
         with ExitStack() as held:
             held.enter_context(self._files.summarizing(wait=True))
-            while not held.enter_context(self._files.compacting(owner, now)):
-                if not wait():
-                    raise StorageBusy(
-                        "A compaction of the journal runs. What is to be forgotten goes when it ends."
-                    )
+            compactions: list[Callable[[], AbstractContextManager[bool]]] = [
+                partial(self._files.compacting, owner, now),
+                *(partial(DISK.lock, folder) for folder in _note_folders(plan, self._files.root)),
+            ]
+            for take in compactions:
+                while not held.enter_context(take()):
+                    if not wait():
+                        raise StorageBusy("A compaction runs. What is to be forgotten goes when it ends.")
             with self._files.writing():
                 done, contents = self._changes(plan)
                 if contents:
@@ -101,6 +107,8 @@ class FileErasure:
                 for path, data in contents.items():
                     if data is None:
                         self._delete(path)
+                    elif self._is_note(path):
+                        self._rewrite_note(path, plan)
                     else:
                         self._replace(path, data)
                 self._delete_leftovers()
@@ -125,15 +133,42 @@ class FileErasure:
                 done.aged += aged
             if after != before:
                 contents[path] = after if after.strip() or path.parent != self._files.archive_folder else None
-        notes = sorted((self._files.root / "workers").glob("**/*.md"))
-        digests = _digests(plan.paragraphs, "workers/")
-        for path in notes if digests else ():
+        for path in self._notes(plan):
             before = self._files.read(path)
-            after = encode(_without_paragraphs(before.decode("utf-8", "surrogateescape"), digests))
-            if after != before:
+            if (after := self._note_without(path, before, plan)) != before:
                 contents[path] = after
         done.files = [path.relative_to(self._files.root).as_posix() for path in contents]
         return done, contents
+
+    def _notes(self, plan: ErasurePlan) -> list[Path]:
+        """Return the files of the workers whose notes a plan names, and their archives."""
+        folders = _note_folders(plan, self._files.root)
+        return sorted(
+            path
+            for folder in folders
+            for one in (folder, archive_folder(folder))
+            for path in one.glob("**/*")
+            if path.is_file() and path.suffix in (".md", Path(AFTER_FILE).suffix)
+        )
+
+    def _is_note(self, path: Path) -> bool:
+        return path.is_relative_to(self._files.root / "workers")
+
+    def _note_without(self, path: Path, data: bytes, plan: ErasurePlan) -> bytes:
+        """Return a note, or a copy of it in the archive, without the paragraphs that a plan names in it."""
+        worker = path.relative_to(self._files.root / "workers").parts[0]
+        name = f"workers/{worker}/memory/{path.stem}.md"
+        digests = {ref.rpartition("#")[2] for ref in plan.paragraphs if ref.rpartition("#")[0] == name}
+        if not digests:
+            return data
+        return encode(_without_paragraphs(data.decode("utf-8", "surrogateescape"), digests))
+
+    def _rewrite_note(self, path: Path, plan: ErasurePlan) -> None:
+        """Rewrite a note. What a worker stores meanwhile stays."""
+        while (before := DISK.read(path)) is not None:
+            after = self._note_without(path, before, plan)
+            if after == before or DISK.swap(path, before, after):
+                return
 
     def _journal_files(self) -> Iterator[Path]:
         yield from (self._files.memory, *self._files.days(), self._files.long_memory)
@@ -150,7 +185,9 @@ class FileErasure:
         for session_id, records in plan.turns.items():
             firsts = sorted(starts.get(session_id, {}))
             for place, first in enumerate(firsts):
-                last = firsts[place + 1] - 1 if place + 1 < len(firsts) else self._progress(session_id)
+                until = self._progress(session_id)
+                open_end = until if until >= first else NO_LIMIT  # a crash came before the progress was stored
+                last = firsts[place + 1] - 1 if place + 1 < len(firsts) else open_end
                 if not any(first <= record <= last for record in records):
                     continue
                 made = self._summarize(session_id, first, last)
@@ -197,7 +234,7 @@ class FileErasure:
                 lines.append(line if kept is line.record else FileLine(render(kept), kept))
         text = join(lines).decode("utf-8", "surrogateescape")
         text = _EMPTY_BLOCK.sub("", text)
-        if digests := _digests(plan.paragraphs, ""):
+        if digests := {ref.rpartition("#")[2] for ref in plan.paragraphs if not ref.startswith("workers/")}:
             text = _without_paragraphs(text, digests)
         return encode(text)
 
@@ -315,11 +352,9 @@ def _says_something(line: str) -> bool:
     return bool(content_words(re.sub(r"^\W*\*\*[^*]*\*\*", "", line).strip(" -*:→\n")))
 
 
-def _digests(paragraphs: Iterable[str], below: str) -> set[str]:
-    """Return the digests of the paragraphs in files below a folder; with "", of those in the journal."""
-    found = [ref.rpartition("#") for ref in paragraphs]
-    in_notes = {digest for path, _, digest in found if path.startswith("workers/")}
-    return in_notes if below else {digest for *_, digest in found} - in_notes
+def _note_folders(plan: ErasurePlan, root: Path) -> list[Path]:
+    """Return the folders of the notes in which a plan names paragraphs."""
+    return sorted({(root / ref).parent for ref in plan.paragraphs if ref.startswith("workers/")})
 
 
 def _without_paragraphs(text: str, digests: Collection[str]) -> str:

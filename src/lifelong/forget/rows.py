@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import MemoryAgent
+from lifelong.collect.erasures import count_erasure
 from lifelong.collect.history import History, IndexableRecord, RecordRow
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.tombstones import Tombstones
@@ -86,6 +87,7 @@ class RowErasure:
         )
         texts = self._texts(found, changed, plan)
         at = DocumentRows(self._tx, self._owner).lock(self._now)
+        count_erasure(self._tx, self._owner)
         concerned = self._documents.concerned([*changed, *self._following(found)])
         concerned |= {ref.partition("#")[0] for ref in plan.facts}
         paths = self._paths(concerned | {*plan.documents})
