@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from lifelong.collect.agents import Agents
@@ -28,7 +28,7 @@ from lifelong.collect.transcript import transcript
 from lifelong.errors import TEMPORARY_ERRORS, LifelongError, StorageBusy
 from lifelong.forget.documents import erase_items
 from lifelong.forget.files import ErasedFromFiles, FileErasure
-from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, said_in, store_plan
+from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, store_plan, text_in
 from lifelong.forget.proof import traceable
 from lifelong.forget.rows import ErasedRows, RowErasure
 from lifelong.forget.user_rows import count_user, erase_some_of_user, finish_user
@@ -36,6 +36,7 @@ from lifelong.journal.files import file_lock
 from lifelong.journal.records import JournalRecord
 from lifelong.journal.rows import JournalRows
 from lifelong.journal.turn_summaries import summarize_turn
+from lifelong.recall.analyzer import text_words
 from lifelong.recall.experience_rows import ExperienceRows
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.items import Items
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("lifelong.forget")
 
 RECORDS_PER_WRITE = 200  # erased in one transaction; other writers wait as long
+CHARS_PER_WRITE = 20_000  # of their texts, whose words are looked for elsewhere
+WORDS_PER_WRITE = 500  # that are looked for in one transaction
 PREVIEWED_RECORDS = 1_000  # whose facts and documents a preview looks for; writers wait as long
 PREVIEWED_CHARS = 200  # of a text that a preview shows
 PURGED_WORDS = 16  # that are looked for in the database's file
@@ -235,7 +238,7 @@ class Eraser:
             return self._finish_purge(erasure_id, wait)
         self._erase_rows(erasure_id, plan, total, author)
         files = self._erase_files(erasure_id, plan)
-        self._erase_derived(erasure_id, plan, files, author)
+        self._erase_derived(erasure_id, plan, files, total, author)
         self._erase_vectors(plan)
         report = self._report(erasure_id, plan, total, files)
         left = self._purge(plan.words, wait)
@@ -250,7 +253,7 @@ class Eraser:
     def _erase_rows(self, erasure_id: int, plan: ErasurePlan, total: ErasedRows, author: str) -> None:
         """Erase from the database, a part at a time; what is done is taken out of the stored plan with it."""
         while True:
-            some = dict(list(plan.records.items())[:RECORDS_PER_WRITE])
+            some = self._next_records(plan)
             is_last = len(some) == len(plan.records)
 
             def work(
@@ -275,6 +278,19 @@ class Eraser:
                 setattr(plan, name, getattr(rest, name))
             if is_last:
                 return
+
+    def _next_records(self, plan: ErasurePlan) -> dict[int, str]:
+        """Return those of the plan's records that are erased next: as many as have few words together."""
+        some = dict(islice(plan.records.items(), RECORDS_PER_WRITE))
+        rows = self._database.read(
+            lambda tx: tx.many(
+                "SELECT id, length(data) FROM session_history WHERE id = ?", [(id_,) for id_ in some]
+            )
+        )
+        sizes: dict[int, int] = dict(rows)
+        totals = accumulate(sizes.get(id_, 0) for id_ in some)
+        few = [id_ for id_, total in zip(some, totals, strict=True) if total <= CHARS_PER_WRITE]
+        return {id_: some[id_] for id_ in few or [*some][:1]}
 
     def _erase_files(self, erasure_id: int, plan: ErasurePlan) -> ErasedFromFiles:
         """Erase from the files. What will go is stored first: once it is gone, nothing in the files tells what
@@ -305,7 +321,9 @@ class Eraser:
         journal = self._parts.journal
         return FileErasure(journal.every_file, summarize, progress, journal.zone)
 
-    def _erase_derived(self, erasure_id: int, plan: ErasurePlan, files: ErasedFromFiles, author: str) -> None:
+    def _erase_derived(
+        self, erasure_id: int, plan: ErasurePlan, files: ErasedFromFiles, total: ErasedRows, author: str
+    ) -> None:
         """Erase what was made of the files' lines: their items, and experiences. Which items had vectors is stored
         with it."""
         if plan.files:
@@ -313,7 +331,7 @@ class Eraser:
             self._parts.sync_files()
         changed = sorted({*plan.changed, *plan.lines})
 
-        def work(tx: Transaction) -> list[int]:
+        def work(tx: Transaction) -> tuple[list[int], list[str], int]:
             count_erasure(tx, self.owner)
             rows, items = self._rows(tx, author), Items(tx, self.owner)
             lines = [line for line in changed if line not in {one.id for one in files.remade.values()}]
@@ -324,15 +342,20 @@ class Eraser:
             found += _aged(tx, self.owner, plan)
             found += [id_ for kind in ("journal", "note") for id_ in items.ids_of(kind, plan.paragraphs)]
             ids = sorted({*found, *items.ids_of("experience", experiences)})
-            texts = [one.text for one in items.get(ids).values()]
+            texts, shown = [one.text for one in items.get(ids).values()], rows.ids_shown(ids)
             rows.erase_experiences(experiences)
             erase_items(tx, self.owner, found, [f"journal:{line}" for line in (*lines, *plan.aged)])
-            rows.clean_words([*plan.sentences, *plan.words, *texts])
+            searches = rows.clean_log(shown, ())
             every = sorted({*plan.items, *ids})
             tx.run("UPDATE erasures SET plan = ? WHERE id = ?", replace(plan, items=every).dump(), erasure_id)
-            return every
+            return every, texts, searches
 
-        plan.items = self._database.write(work)
+        plan.items, texts, searches = self._database.write(work)
+        total.recalls += searches
+        words = sorted({word for text in (*plan.sentences, *plan.words, *texts) for word in text_words(text)})
+        for start in range(0, len(words), WORDS_PER_WRITE):
+            some = words[start : start + WORDS_PER_WRITE]
+            self._database.write(lambda tx, some=some: self._rows(tx, author).clean_words(some))  # type: ignore[misc]
 
     def _erase_vectors(self, plan: ErasurePlan) -> None:
         if not plan.items:
@@ -400,7 +423,7 @@ class Eraser:
     # Rows of its own
 
     def _rows(self, tx: Transaction, author: str) -> RowErasure:
-        return RowErasure(tx, self.owner, author, self._clock(), self._retell)
+        return RowErasure(tx, self.owner, author, self._clock(), self._make_transcript)
 
     def _store(self, tx: Transaction, plan: ErasurePlan, author: str) -> int:
         return store_plan(tx, self.owner, plan, author, self._clock())
@@ -415,7 +438,7 @@ class Eraser:
             *(to_micros(self._clock()), erasure_id),
         )
 
-    def _retell(self, tx: Transaction, session_id: str, after: int, until: int) -> str:
+    def _make_transcript(self, tx: Transaction, session_id: str, after: int, until: int) -> str:
         session = Sessions(tx).find(self.owner, session_id)
         agent = Agents(tx).find_row(session.agent_id) if session else None
         if not agent:
@@ -436,7 +459,7 @@ class Eraser:
             "SELECT id, type, data FROM session_history WHERE id = ?",
             [(id_,) for id_ in sorted(plan.records)[:PREVIEWED_RECORDS]],
         )
-        return tuple(f"r{row[0]} {' '.join(said_in(row[1], row[2]).split())[:PREVIEWED_CHARS]}" for row in rows)
+        return tuple(f"r{row[0]} {' '.join(text_in(row[1], row[2]).split())[:PREVIEWED_CHARS]}" for row in rows)
 
     def _report(
         self,

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from lifelong.errors import StorageBusy
-from lifelong.forget.plan import ErasurePlan, pattern_of
+from lifelong.forget.plan import ErasurePlan, ForgottenText
 from lifelong.journal.compaction import BLOCK, COMPACTION
 from lifelong.journal.files import BLOCK_END, JournalFiles, sync
 from lifelong.journal.notes import AFTER_FILE, DISK, archive_folder
@@ -31,10 +31,8 @@ from lifelong.journal.records import (
     render,
 )
 from lifelong.storage.base import NO_LIMIT
-from lifelong.text.words import content_words, fold
+from lifelong.text.words import content_words
 from lifelong.types import from_micros
-
-MIN_SENTENCE_WORDS = 3  # of a sentence that is taken out of summaries; a shorter one is said by many
 
 _BLOCK_START = re.compile(r"## \d{4}-\d\d-\d\d .*<!-- compaction-[0-9a-f]+ -->")
 _EMPTY_BLOCK = re.compile(
@@ -117,7 +115,7 @@ class FileErasure:
     def _changes(self, plan: ErasurePlan) -> tuple[ErasedFromFiles, dict[Path, bytes | None]]:
         """Return what changes, and the new content of each file that does; none for a file that goes."""
         done, contents = ErasedFromFiles(), dict[Path, bytes | None]()
-        said, limit = _Said(plan), AgeLimit.of(plan, self._zone)
+        forgotten, limit = ForgottenText.of(plan), AgeLimit.of(plan, self._zone)
         journal = [path for path in self._journal_files() if path.is_file()]
         done.remade, dropped = self._turns(plan, journal)
         done.gone = sorted({*plan.lines, *dropped})
@@ -127,7 +125,7 @@ class FileErasure:
                 done.aged += [line.record.id for line in parse(before) if line.record]
                 contents[path] = None
                 continue
-            after = self._without(before, done, said, plan)
+            after = self._without(before, done, forgotten, plan)
             if limit:
                 after, aged = limit.without_old(after)
                 done.aged += aged
@@ -213,10 +211,10 @@ class FileErasure:
                     found.setdefault(one.session_id, {}).setdefault(first, set()).add(one.id)
         return found
 
-    def _without(self, data: bytes, done: ErasedFromFiles, said: _Said, plan: ErasurePlan) -> bytes:
+    def _without(self, data: bytes, done: ErasedFromFiles, forgotten: ForgottenText, plan: ErasurePlan) -> bytes:
         """Return a file of the journal without what must go."""
         named = any(encode(id_) in data for id_ in (*done.gone, *done.remade)) or plan.paragraphs
-        if not named and not said.may_be_in(data):
+        if not named and not forgotten.is_in(data.decode("utf-8", "replace")):
             return data
         lines: list[FileLine] = []
         in_block = False
@@ -225,12 +223,12 @@ class FileErasure:
                 text = line.raw.strip()
                 in_block = bool(_BLOCK_START.match(text)) or (in_block and text != BLOCK_END)
                 if in_block and not text.startswith("#"):
-                    cleaned = said.without(line.raw)
+                    cleaned = forgotten.without(line.raw)
                     if cleaned.strip() or not text:
                         lines.append(FileLine(cleaned, None))
                 else:
                     lines.append(line)
-            elif (kept := self._line(line.record, done, said)) is not None:
+            elif (kept := self._line(line.record, done, forgotten)) is not None:
                 lines.append(line if kept is line.record else FileLine(render(kept), kept))
         text = join(lines).decode("utf-8", "surrogateescape")
         text = _EMPTY_BLOCK.sub("", text)
@@ -238,7 +236,9 @@ class FileErasure:
             text = _without_paragraphs(text, digests)
         return encode(text)
 
-    def _line(self, record: JournalRecord, done: ErasedFromFiles, said: _Said) -> JournalRecord | None:
+    def _line(
+        self, record: JournalRecord, done: ErasedFromFiles, forgotten: ForgottenText
+    ) -> JournalRecord | None:
         if record.id in done.gone:
             return None
         if record.id in done.remade:
@@ -246,7 +246,7 @@ class FileErasure:
             return replace(made, source_channel=record.source_channel, timestamp=record.timestamp)
         if record.category != COMPACTION:
             return record
-        text = "".join(said.without(part) for part in record.text.splitlines(keepends=True)).strip()
+        text = "".join(forgotten.without(part) for part in record.text.splitlines(keepends=True)).strip()
         if text == record.text.strip():
             return record
         return replace(record, text=text) if content_words(text) else None
@@ -324,32 +324,6 @@ class AgeLimit:
             return text
         left = "".join([parts[0], *(f"### {day}{said}" for day, said in kept)]).strip()
         return left if content_words(left) else None
-
-
-class _Said:
-    """The sentences that were forgotten, and the words that nothing else holds."""
-
-    def __init__(self, plan: ErasurePlan) -> None:
-        self._sentences = [one for one in plan.sentences if len(content_words(one)) >= MIN_SENTENCE_WORDS]
-        self._words = pattern_of(plan.words)
-
-    def may_be_in(self, data: bytes) -> bool:
-        text = data.decode("utf-8", "replace")
-        return any(one in text for one in self._sentences) or self._words.search(fold(text)) is not None
-
-    def without(self, line: str) -> str:
-        """Return a line of a summary without them; empty if it says nothing else."""
-        left = line
-        for one in self._sentences:
-            left = left.replace(one, "")
-        if left != line and not _says_something(left):
-            return ""
-        return "" if self._words.search(fold(left)) else left
-
-
-def _says_something(line: str) -> bool:
-    """Return whether a line of a summary has more than its mark and its speaker."""
-    return bool(content_words(re.sub(r"^\W*\*\*[^*]*\*\*", "", line).strip(" -*:→\n")))
 
 
 def _note_folders(plan: ErasurePlan, root: Path) -> list[Path]:
