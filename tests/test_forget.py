@@ -590,3 +590,13 @@ def test_the_settings_of_a_home_are_no_trace(open_memory: OpenMemory) -> None:
     tell(mara, "Tom was late for work at first.")
     (mara.home.path / "lifelong.toml").write_text("# What does the work first.\n")
     assert mara.admin.prove_forgotten(mara.forget("r1")).clean
+
+
+def test_words_of_ours_are_no_trace(open_memory: OpenMemory) -> None:
+    """S6: the keys of facts, the kinds of agents, and what a category holds, also where somebody is called so."""
+    mara = open_memory("mara")
+    tell(mara, {"role": "user", "content": "I found the Vorpal memory at home.", "name": "Findings"})
+    tell(mara, "My home is in Porto.", {"role": "user", "content": "I live in Gdynia.", "name": "Findings"})
+    report = mara.forget("r1")
+    proof = mara.admin.prove_forgotten(report)
+    assert proof.clean, (proof.found, report.words)

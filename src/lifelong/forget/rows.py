@@ -27,6 +27,7 @@ from lifelong.forget.plan import (
     words_of,
 )
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
+from lifelong.organize.facts import TITLES
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.review import ReviewRows
 from lifelong.recall.analyzer import analyze
@@ -279,8 +280,9 @@ class RowErasure:
         return found, facts, experiences
 
     def _names(self) -> set[str]:
-        """Return the words of what speakers, agents and the categories of documents are called."""
-        rows = self._tx.all("SELECT descriptor FROM agents WHERE owner = ?", self._owner)
+        """Return the words of what speakers, agents and the categories of documents are called. A category may be
+        anywhere, where somebody is called like it."""
+        rows = self._tx.all("SELECT descriptor || ' ' || kind FROM agents WHERE owner = ?", self._owner)
         rows += self._tx.all(
             "SELECT title || ' ' || description FROM documents WHERE owner = ? AND parent_id IN ('', ?)",
             *(self._owner, MEMORY_ID),
@@ -291,8 +293,9 @@ class RowErasure:
             *speakers,
             *(one[:100] for one in speakers),
             *(row[0] for row in rows),
+            *(text for texts in TITLES.values() for text in texts),
         ]  # cut in the journal
-        return {fold(word) for word in words_of(names)}
+        return {form for word in words_of(names) for form in (fold(word), *fold(word).split("-"))}
 
     def _holding(self, word: str) -> Iterator[FoundItem]:
         """Give the items that hold a word, as it is written but for its case: the newest of them. Few are read
