@@ -1,7 +1,7 @@
 """The rows of `erasure_counts`: how often something of an owner was forgotten. They keep text that somebody has in
 hand from coming back.
 
-Whoever reads text and writes later what was made of it takes the `erasure_count` together with the text (before
+A part that reads text and writes later what was made of it takes the `erasure_count` with the text (before
 it, where the text is in a file), and calls `check_erasures` in the transaction that writes. Every transaction that
 forgets calls `count_erasure`. So either the text is written first, and is found and erased, or it is read again.
 """
