@@ -68,6 +68,7 @@ SQL_STANDS_IN = (
     "collect.agents",
     "collect.sessions",
     "collect.history",
+    "collect.erasures",
     "collect.tombstones",
     "organize.inbox",
     "organize.document_rows",

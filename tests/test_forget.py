@@ -315,6 +315,55 @@ def test_summaries_are_made_again_without_it(mara: Memory, clock: FakeClock) -> 
     assert "pump number 3" in mara.journal.every_file.long_memory.read_text()
 
 
+def test_only_the_note_that_is_named_loses_a_paragraph(mara: Memory) -> None:
+    """S6: another worker's note, and another note of the same worker, say the same."""
+    text = "The valve is a Quuxvalve.\n\nThe pump is old."
+    for worker, key in (("builder", "pipes"), ("builder", "copy"), ("plumber", "pipes")):
+        mara.notes.worker(worker).store(key, text)
+    mara.organize()
+    folder = mara.journal.every_file.root / "workers"
+    mara.forget(next(o.id for o in mara.list("note") if "builder/memory/pipes" in o.path and "valve" in o.text))
+    assert "Quuxvalve" not in (folder / "builder/memory/pipes.md").read_text()
+    assert "The pump is old." in (folder / "builder/memory/pipes.md").read_text()
+    assert (folder / "builder/memory/copy.md").read_text() == text
+    assert (folder / "plumber/memory/pipes.md").read_text() == text
+
+
+def test_a_logged_search_goes_with_anything_that_it_found(mara: Memory) -> None:
+    """S6, R10: by the id of the fact, the line, the note or the experience, whatever it was asked."""
+    tell(mara, "My sister Zelda works at Quuxcorp as a nurse.")
+    mara.journal.remember("The boiler key hangs behind the mirror.", "learned")
+    mara.organize()
+    for kind, question in (("fact", "family"), ("journal", "heating")):
+        hits = mara._parts.recall.search("Zelda Quuxcorp nurse boiler key mirror", 20)
+        hit = next(one for one in everything(hits) if one.kind == kind)
+        mara._parts.recall_log.begin("search", "", question)([hit])
+        mara._parts.recall_log.begin("search", "", "weather")([])
+        mara.forget(hit.id)
+        assert question not in [one.question for one in mara.admin.recall_log()]
+    assert "weather" in [one.question for one in mara.admin.recall_log()]
+
+
+def test_every_word_of_a_long_conversation_goes(mara: Memory) -> None:
+    """S6: more words than are looked for at a time; titles, logs, the vocabulary and summaries may hold any."""
+    words = [f"q{''.join(chr(97 + int(digit)) for digit in f'{number:04}')}x" for number in range(1_200)]
+    for start in range(0, 1_200, 100):
+        mara.add(f"The list has {' '.join(words[start : start + 100])}.")
+    mara.add("I live in Porto.")
+    mara.end_session()
+    mara.organize()
+    asked = [words[number] for number in range(0, 1_200, 300)]
+    for word in asked:
+        mara.search(f"Is {word} in it?")
+    report = mara.forget(session=mara.sessions.recent(1)[0])
+    assert {*words} <= {*report.words}
+    database = mara._parts.shared.database
+    assert not database.read(lambda tx: tx.all("SELECT word FROM words WHERE word LIKE 'q%'"))
+    assert not mara.admin.recall_log()
+    assert_gone(mara, *asked)
+    assert mara.admin.prove_forgotten(report).clean
+
+
 # Any history
 
 
@@ -575,3 +624,13 @@ def test_the_settings_of_a_home_are_no_trace(open_memory: OpenMemory) -> None:
     tell(mara, "Tom was late for work at first.")
     (mara.home.path / "lifelong.toml").write_text("# What does the work first.\n")
     assert mara.admin.prove_forgotten(mara.forget("r1")).clean
+
+
+def test_words_of_ours_are_no_trace(open_memory: OpenMemory) -> None:
+    """S6: the keys of facts, the kinds of agents, and what a category holds, also where somebody is called so."""
+    mara = open_memory("mara")
+    tell(mara, {"role": "user", "content": "I found the Vorpal memory at home.", "name": "Findings"})
+    tell(mara, "My home is in Porto.", {"role": "user", "content": "I live in Gdynia.", "name": "Findings"})
+    report = mara.forget("r1")
+    proof = mara.admin.prove_forgotten(report)
+    assert proof.clean, (proof.found, report.words)

@@ -211,7 +211,7 @@ def test_taking_down_waits_for_no_disk(memory: Memory, database: Database, clock
         holder.start()
         assert held.wait(60)
         for number in range(100):
-            log.log("search", "", f"question {number}", ())
+            log.begin("search", "", f"question {number}")(())
         assert holder.is_alive()
         free.set()
         holder.join()
@@ -224,7 +224,7 @@ def test_many_threads_ask_and_none_is_lost(database: Database, clock: FakeClock)
 
         def ask(number: int) -> None:
             for _ in range(50):
-                log.log("search", "", f"{number}", ())
+                log.begin("search", "", f"{number}")(())
 
         in_threads(8, ask)
         assert len(log.recent(1_000)) == 400
@@ -247,10 +247,10 @@ def test_a_log_that_cannot_be_written_fails_no_recall(database: Database, clock:
     """R10: what could not be written waits."""
     unwell = Unwell(database)
     with open_log(unwell, clock) as (log, writer):
-        log.log("search", "", "first", ())
+        log.begin("search", "", "first")(())
         with pytest.raises(LifelongError, match="full"):
             writer.flush()
-        log.log("search", "", "second", ())
+        log.begin("search", "", "second")(())
         unwell.well = True
         assert [told.question for told in log.recent(9)] == ["second", "first"]
 
@@ -265,7 +265,7 @@ def test_what_is_lost_is_said(
     log = RecallLog(database, "default", clock, writer)
     with caplog.at_level(logging.WARNING, "lifelong.recall"):
         for number in range(13):
-            log.log("search", "", f"{number}", ())
+            log.begin("search", "", f"{number}")(())
         writer.close()
     assert "10 recalls are not in the log: The disk is full." in caplog.text
     unwell.well = True
@@ -279,10 +279,10 @@ def test_the_oldest_go(database: Database, clock: FakeClock, monkeypatch: pytest
     monkeypatch.setattr(recall_log, "MAX_LOGGED_RECALLS", 5)
     with open_log(database, clock) as (log, writer):
         other = RecallLog(database, "b", clock, writer)
-        other.log("injection", "a", "other", ())
+        other.begin("injection", "a", "other")(())
         writer.flush()
         for number in range(12):
-            log.log("search", "", f"{number}", ())
+            log.begin("search", "", f"{number}")(())
             if number % 3 == 0:
                 writer.flush()
         assert [told.question for told in log.recent(99)] == ["11", "10", "9", "8", "7"]

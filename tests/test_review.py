@@ -341,6 +341,22 @@ def test_what_an_agent_asked_to_forget_is_gone_once_it_is_approved(memory: Memor
     assert memory.list("record") == []
 
 
+def test_what_is_gone_already_is_approved_in_a_sentence(memory: Memory) -> None:
+    """S5, S6: the record, or what an agent named by its own words."""
+    (record,) = memory.add("My badge number is 77-4711.")
+    held = [
+        memory.reviews.hold_forget(record, "cursor"),
+        memory.reviews.hold_forget("~/memory/4711-badge", "cursor"),
+    ]
+    memory.forget(record)
+    for review in held:
+        assert review
+        done = memory.reviews.approve(review.id)
+        assert done.state == "approved"
+        assert done.change.startswith("There is nothing left to forget.")
+    assert not memory.reviews.list()
+
+
 def test_what_is_forgotten_does_not_wait_either(memory: Memory) -> None:
     """S6: neither what rests on it, nor what holds its words."""
     learn(memory, UserMessage("How is the weather today?"), AssistantMessage(EVIL))

@@ -17,6 +17,7 @@
     ├── ReviewDecided                a person approved or refused it before
     ├── NotAPerson                   an agent wants to decide on its own write
     ├── StaleWrite                   the document changed since it was read
+    │   └── ErasedMeanwhile          something was forgotten since it was read
     ├── DocumentInUse                other documents need the one that should go
     ├── ModelError                   a model gave no usable answer
     │   ├── ModelUnavailable         its provider is out for now: the work waits
@@ -115,6 +116,10 @@ class NotAPerson(LifelongError):
 
 class StaleWrite(LifelongError):
     """The document changed since it was read. Read it again, and make the change on the new version."""
+
+
+class ErasedMeanwhile(StaleWrite):
+    """Something was forgotten since this was read. Read it again."""
 
 
 class DocumentInUse(LifelongError):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.experiences import Experiences
     from lifelong.recall.feedback import Verdict
-    from lifelong.recall.recall_log import Scorable
+    from lifelong.recall.recall_log import LogHits
     from lifelong.recall.relations import RelationFinder
     from lifelong.reviews import Reviews
     from lifelong.settings import Settings
@@ -441,8 +441,9 @@ class Memory:
 
         parts = self._parts
         filters = validate_filter(id_of(agent) if agent else "", kinds, since, until, as_of)
+        log_hits = parts.recall_log.begin("search", filters.agent_id, query)
         hits = parts.recall.search(query, top_k, filters, explain=explain)
-        parts.recall_log.log("search", filters.agent_id, query, hits)
+        log_hits(hits)
         return hits
 
     def context(
@@ -592,14 +593,15 @@ class Memory:
         agent_id = id_of(agent) if agent else ""
 
         def recall(query: str, top_k: int) -> builtins.list[Hit]:
+            log_hits = begin(query)
             hits = self._parts.recall.search(query, top_k)
-            note(query, hits)
+            log_hits(hits)
             return hits
 
-        def note(query: str, found: Sequence[Scorable]) -> None:
-            self._parts.recall_log.log("tool", agent_id, query, found)
+        def begin(query: str) -> LogHits:
+            return self._parts.recall_log.begin("tool", agent_id, query)
 
-        experiences = self._parts.experience_tools(agent_id or None, note)
+        experiences = self._parts.experience_tools(agent_id or None, begin)
         return (*recall_tools(recall, self.relations.of), *experiences)
 
     def export(self, folder: str | Path, *, progress: Progress = _no_progress) -> Exported:

@@ -23,6 +23,7 @@ from lifelong.organize.draft import Draft
 from lifelong.organize.facts import TITLES, Fact, parse_fact
 from lifelong.organize.review import (
     FORGET,
+    GONE,
     INSTRUCTION,
     AgentDocuments,
     Review,
@@ -115,7 +116,8 @@ class Reviews:
 
     def approve(self, review_id: str, *, by: str = "") -> Review:
         """Write what waits, or forget what was asked for, as the agent's word that this person approved. `by` is
-        the person's name; left out, the user's. Raise `ReviewDecided` where it was decided before, and
+        the person's name; left out, the user's. Where what should be forgotten is gone already, `change` says so.
+        Raise `ReviewDecided` where it was decided before, and
         `NotAPerson` where the agent itself would approve."""
         return self._approve(review_id, None, by)
 
@@ -161,9 +163,21 @@ class Reviews:
             case "forget":
                 if text is not None:
                     raise InputError(f"v{review.number} asks to forget something: approve it or refuse it.")
-                self._forget(review.text("target"), person)
+                already = self._forget_target(review, person)
                 self._decide(review, "approved", person)
+                return replace(self.get(review_id), change=already)
         return self.get(review_id)
+
+    def _forget_target(self, review: StoredReview, by: str) -> str:
+        """Forget what a review asks for. Return why nothing was to be done; empty where it was."""
+        target = review.text("target")
+        if not target:  # it held words of something that was forgotten
+            return GONE
+        try:
+            self._forget(target, by)
+        except ItemNotFound as error:
+            return f"{GONE} {error}"
+        return ""
 
     def _decide(self, review: StoredReview, state: ReviewState, by: str) -> None:
         now = self._clock()

@@ -52,10 +52,9 @@ if TYPE_CHECKING:
     from lifelong.recall.experience_rows import ExperienceUses
     from lifelong.recall.experiences import Experiences
     from lifelong.recall.index_worker import IndexWorker
-    from lifelong.recall.recall_log import RecallLog, RecallLogWriter
+    from lifelong.recall.recall_log import LogHits, RecallLog, RecallLogWriter
     from lifelong.recall.relations import RelationFinder
     from lifelong.recall.search import Searcher
-    from lifelong.recall.tools import LogSearch
     from lifelong.recall.word_match import WordEmbedder
     from lifelong.reviews import Reviews
     from lifelong.settings import Settings, StorageSettings
@@ -488,9 +487,9 @@ class UserParts:
             core_cap=self._settings.core_memory_cap,
         )
 
-    def experience_tools(self, agent_id: str | None, log_search: LogSearch) -> tuple[Tool, ...]:
+    def experience_tools(self, agent_id: str | None, begin_log: Callable[[str], LogHits]) -> tuple[Tool, ...]:
         """Return `query_experiences`, for main sessions and the kinds of agent that the settings name. Nobody
-        named: for a main session. `log_search` is called with what was asked, and what came back."""
+        named: for a main session. `begin_log` is called with what is asked, and returns what logs the hits."""
         from lifelong.recall.tools import query_experiences
 
         if not self._settings.experience_store_enabled:
@@ -499,7 +498,7 @@ class UserParts:
             agent = self._database.read(lambda tx: Agents(tx).get_row(self.name, agent_id))
             if agent.kind not in self.experience_kinds:
                 return ()
-        return (query_experiences(self.experiences, log_search),)
+        return (query_experiences(self.experiences, begin_log),)
 
     def catch_up(self) -> None:
         """Write down what is not in the journal, the index and the recall log yet, in the calling thread."""

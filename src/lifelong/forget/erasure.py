@@ -13,21 +13,22 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import is_foreground
+from lifelong.collect.erasures import count_erasure
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
 from lifelong.errors import TEMPORARY_ERRORS, LifelongError, StorageBusy
 from lifelong.forget.documents import erase_items
 from lifelong.forget.files import ErasedFromFiles, FileErasure
-from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, said_in, store_plan
+from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, store_plan, text_in
 from lifelong.forget.proof import traceable
 from lifelong.forget.rows import ErasedRows, RowErasure
 from lifelong.forget.user_rows import count_user, erase_some_of_user, finish_user
@@ -35,6 +36,7 @@ from lifelong.journal.files import file_lock
 from lifelong.journal.records import JournalRecord
 from lifelong.journal.rows import JournalRows
 from lifelong.journal.turn_summaries import summarize_turn
+from lifelong.recall.analyzer import text_words
 from lifelong.recall.experience_rows import ExperienceRows
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.items import Items
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("lifelong.forget")
 
 RECORDS_PER_WRITE = 200  # erased in one transaction; other writers wait as long
+CHARS_PER_WRITE = 20_000  # of their texts, whose words are looked for elsewhere
+WORDS_PER_WRITE = 500  # that are looked for in one transaction
 PREVIEWED_RECORDS = 1_000  # whose facts and documents a preview looks for; writers wait as long
 PREVIEWED_CHARS = 200  # of a text that a preview shows
 PURGED_WORDS = 16  # that are looked for in the database's file
@@ -116,14 +120,11 @@ class Eraser:
         self._parts.flush_logs()
         self._parts.sync_files()
 
-        def begin(tx: Transaction) -> tuple[int, ErasurePlan]:
+        def begin(tx: Transaction) -> int:
             plan = Planner(tx, self.owner).plan(what)
-            return (self._store(tx, plan, author) if plan else 0), plan
+            return self._store(tx, plan, author) if plan else 0
 
-        erasure_id, plan = self._database.write(begin)
-        if not erasure_id:
-            return ForgetReport()
-        return self._run(erasure_id, plan, author)
+        return self._begin(begin, author)
 
     def preview_plan(self, make: Callable[[Transaction], ErasurePlan]) -> ForgetReport:
         """Return what would go by a plan. Nothing is changed."""
@@ -141,26 +142,24 @@ class Eraser:
         self._parts.sync_files()
         old_files = self._file_erasure().look(self._database.read(make)).files
 
-        def begin(tx: Transaction) -> tuple[int, ErasurePlan]:
+        def begin(tx: Transaction) -> int:
             plan = make(tx)
             found = plan or old_files or _old_recalls(tx, self.owner, plan)
-            return (self._store(tx, plan, author) if found else 0), plan
+            return self._store(tx, plan, author) if found else 0
 
-        erasure_id, plan = self._database.write(begin)
-        return self._run(erasure_id, plan, author) if erasure_id else ForgetReport()
+        return self._begin(begin, author)
 
     def rewrite(self, texts: dict[int, str], author: str) -> ForgetReport:
         """Give records other texts, and make everything again that was made of them; "" forgets a record."""
         plan = ErasurePlan(records=dict(texts))
-        erasure_id = self._database.write(lambda tx: self._store(tx, plan, author))
-        return self._run(erasure_id, plan, author)
+        return self._begin(lambda tx: self._store(tx, plan, author), author)
 
     def forget_user(self, author: str) -> ForgetReport:
         """Forget the whole user: every row, every file, every vector."""
         self._parts.flush_logs()
         plan = ErasurePlan(everything=True)
-        erasure_id = self._database.write(lambda tx: self._store(tx, plan, author))
-        return self._run(erasure_id, plan, author)
+        with self._alone(wait=True):
+            return self._run(self._database.write(lambda tx: self._store(tx, plan, author)), author)
 
     def preview_user(self) -> ForgetReport:
         """Return how much would go with the user."""
@@ -168,23 +167,45 @@ class Eraser:
 
     def resume(self) -> int:
         """Finish what was interrupted. Return how many erasures that were."""
+        with self._alone(wait=False):
+            return self._finish_pending()
+
+    # The steps
+
+    def _begin(self, store: Callable[[Transaction], int], author: str) -> ForgetReport:
+        """Store a plan and carry it out; `store` returns its number, 0 where nothing is to be done. Earlier plans
+        come first: what is left of a record depends on them."""
+        with self._alone(wait=True):
+            try:
+                self._finish_pending()
+            except TEMPORARY_ERRORS as error:
+                log.warning("an earlier erasure waits: %s", error)
+            erasure_id = self._database.write(store)
+            return self._run(erasure_id, author) if erasure_id else ForgetReport()
+
+    def _finish_pending(self) -> int:
         rows = self._database.read(
             lambda tx: tx.all(
-                "SELECT id, plan, author FROM erasures WHERE owner = ? AND state = 'pending' ORDER BY id",
-                self.owner,
+                "SELECT id, author FROM erasures WHERE owner = ? AND state = 'pending' ORDER BY id", self.owner
             )
         )
         done = 0
-        for erasure_id, plan, author in rows:
+        for erasure_id, author in rows:
             try:
-                done += self._run(erasure_id, ErasurePlan.load(plan), author, wait=False).complete
+                done += self._run(erasure_id, author, wait=False).complete
             except TEMPORARY_ERRORS:
                 raise
             except LifelongError as error:
                 log.warning("an erasure waits: %s", error)
         return done
 
-    # The steps
+    @contextmanager
+    def _alone(self, *, wait: bool) -> Iterator[None]:
+        """Keep every other process from forgetting something of this user until the block ends."""
+        with file_lock(self._folder / "tmp" / "forget.lock", wait=wait) as free:
+            if not free:
+                raise StorageBusy("Another process is forgetting something of this user.")
+            yield
 
     def _try(self, make: Callable[[Transaction], ErasurePlan]) -> tuple[ErasurePlan, ErasedRows]:
         """Return what would go from the database, by erasing it in a transaction of which nothing stays."""
@@ -203,38 +224,36 @@ class Eraser:
         erased.cut = sorted(id_ for id_, rest in plan.records.items() if rest)
         return plan, erased
 
-    def _run(self, erasure_id: int, plan: ErasurePlan, author: str, *, wait: bool = True) -> ForgetReport:
-        with file_lock(self._folder / "tmp" / "forget.lock", wait=wait) as free:
-            if not free:
-                raise StorageBusy("Another process is forgetting something of this user.")
-            state = self._database.read(
-                lambda tx: tx.one("SELECT state, plan, report FROM erasures WHERE id = ?", erasure_id)
-            )
-            if not state or state[0] == "done":
-                return ForgetReport(erasure_id)
-            plan, total = ErasurePlan.load(state[1]), _load_rows(state[2])
-            if plan.everything:
-                return self._erase_user(author, wait)
-            if not state[1]:  # all is done but for the database's log
-                return self._finish_purge(erasure_id, wait)
-            self._erase_rows(erasure_id, plan, total, author)
-            files = self._erase_files(erasure_id, plan)
-            self._erase_derived(erasure_id, plan, files, author)
-            self._erase_vectors(plan)
-            report = self._report(erasure_id, plan, total, files)
-            left = self._purge(plan.words, wait)
-            if not left:
-                self._database.write(lambda tx: self._drop_texts(tx, erasure_id, report))
-                left = self._purge((), wait)
-            if left:
-                return replace(report, complete=False, left=left)
-            self._database.write(lambda tx: self._finish(tx, erasure_id))
+    def _run(self, erasure_id: int, author: str, *, wait: bool = True) -> ForgetReport:
+        """Carry out a stored plan, as far as it is not done. Call it while `_alone`."""
+        state = self._database.read(
+            lambda tx: tx.one("SELECT state, plan, report FROM erasures WHERE id = ?", erasure_id)
+        )
+        if not state or state[0] == "done":
+            return ForgetReport(erasure_id)
+        plan, total = ErasurePlan.load(state[1]), _load_rows(state[2])
+        if plan.everything:
+            return self._erase_user(author, wait)
+        if not state[1]:  # all is done but for the database's log
+            return self._finish_purge(erasure_id, wait)
+        self._erase_rows(erasure_id, plan, total, author)
+        files = self._erase_files(erasure_id, plan)
+        self._erase_derived(erasure_id, plan, files, total, author)
+        self._erase_vectors(plan)
+        report = self._report(erasure_id, plan, total, files)
+        left = self._purge(plan.words, wait)
+        if not left:
+            self._database.write(lambda tx: self._drop_texts(tx, erasure_id, report))
+            left = self._purge((), wait)
+        if left:
+            return replace(report, complete=False, left=left)
+        self._database.write(lambda tx: self._finish(tx, erasure_id))
         return report
 
     def _erase_rows(self, erasure_id: int, plan: ErasurePlan, total: ErasedRows, author: str) -> None:
         """Erase from the database, a part at a time; what is done is taken out of the stored plan with it."""
         while True:
-            some = dict(list(plan.records.items())[:RECORDS_PER_WRITE])
+            some = self._next_records(plan)
             is_last = len(some) == len(plan.records)
 
             def work(
@@ -259,6 +278,19 @@ class Eraser:
                 setattr(plan, name, getattr(rest, name))
             if is_last:
                 return
+
+    def _next_records(self, plan: ErasurePlan) -> dict[int, str]:
+        """Return those of the plan's records that are erased next: as many as have few words together."""
+        some = dict(islice(plan.records.items(), RECORDS_PER_WRITE))
+        rows = self._database.read(
+            lambda tx: tx.many(
+                "SELECT id, length(data) FROM session_history WHERE id = ?", [(id_,) for id_ in some]
+            )
+        )
+        sizes: dict[int, int] = dict(rows)
+        totals = accumulate(sizes.get(id_, 0) for id_ in some)
+        few = [id_ for id_, total in zip(some, totals, strict=True) if total <= CHARS_PER_WRITE]
+        return {id_: some[id_] for id_ in few or [*some][:1]}
 
     def _erase_files(self, erasure_id: int, plan: ErasurePlan) -> ErasedFromFiles:
         """Erase from the files. What will go is stored first: once it is gone, nothing in the files tells what
@@ -289,14 +321,18 @@ class Eraser:
         journal = self._parts.journal
         return FileErasure(journal.every_file, summarize, progress, journal.zone)
 
-    def _erase_derived(self, erasure_id: int, plan: ErasurePlan, files: ErasedFromFiles, author: str) -> None:
+    def _erase_derived(
+        self, erasure_id: int, plan: ErasurePlan, files: ErasedFromFiles, total: ErasedRows, author: str
+    ) -> None:
         """Erase what was made of the files' lines: their items, and experiences. Which items had vectors is stored
         with it."""
         if plan.files:
+            self._database.write(lambda tx: count_erasure(tx, self.owner))  # others read the files again
             self._parts.sync_files()
         changed = sorted({*plan.changed, *plan.lines})
 
-        def work(tx: Transaction) -> list[int]:
+        def work(tx: Transaction) -> tuple[list[int], list[str], int]:
+            count_erasure(tx, self.owner)
             rows, items = self._rows(tx, author), Items(tx, self.owner)
             lines = [line for line in changed if line not in {one.id for one in files.remade.values()}]
             experiences = {one for line in changed for one in ExperienceRows(tx, self.owner).made_of(line)}
@@ -306,15 +342,20 @@ class Eraser:
             found += _aged(tx, self.owner, plan)
             found += [id_ for kind in ("journal", "note") for id_ in items.ids_of(kind, plan.paragraphs)]
             ids = sorted({*found, *items.ids_of("experience", experiences)})
-            texts = [one.text for one in items.get(ids).values()]
+            texts, shown = [one.text for one in items.get(ids).values()], rows.ids_shown(ids)
             rows.erase_experiences(experiences)
             erase_items(tx, self.owner, found, [f"journal:{line}" for line in (*lines, *plan.aged)])
-            rows.clean_words([*plan.sentences, *plan.words, *texts])
+            searches = rows.clean_log(shown, ())
             every = sorted({*plan.items, *ids})
             tx.run("UPDATE erasures SET plan = ? WHERE id = ?", replace(plan, items=every).dump(), erasure_id)
-            return every
+            return every, texts, searches
 
-        plan.items = self._database.write(work)
+        plan.items, texts, searches = self._database.write(work)
+        total.recalls += searches
+        words = sorted({word for text in (*plan.sentences, *plan.words, *texts) for word in text_words(text)})
+        for start in range(0, len(words), WORDS_PER_WRITE):
+            some = words[start : start + WORDS_PER_WRITE]
+            self._database.write(lambda tx, some=some: self._rows(tx, author).clean_words(some))  # type: ignore[misc]
 
     def _erase_vectors(self, plan: ErasurePlan) -> None:
         if not plan.items:
@@ -330,17 +371,21 @@ class Eraser:
         worker = self._parts.shared.index_worker
         for identity in self._database.read(lambda tx: IndexStates(tx).identities()):
             worker.vectors(self.owner).clear(worker.partition(self.owner, identity))
-        while self._database.write(lambda tx: erase_some_of_user(tx, self.owner)):
-            pass
+        self._erase_user_rows()
         self._parts.shared.drop_user(self.owner)
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._folder.exists():
             raise StorageBusy(f"The files of the user {self.owner} could not be removed. Check their permissions.")
+        self._erase_user_rows()  # what others wrote who had read the files
         if left := self._purge((self.owner,), wait):
             return replace(report, complete=False, left=left)
         self._database.write(lambda tx: finish_user(tx, self.owner, author, self._clock()))
         left = self._purge((), wait)
         return replace(report, complete=not left, left=left)
+
+    def _erase_user_rows(self) -> None:
+        while self._database.write(lambda tx: erase_some_of_user(tx, self.owner)):
+            pass
 
     def _finish_purge(self, erasure_id: int, wait: bool) -> ForgetReport:
         if left := self._purge((), wait):
@@ -378,7 +423,7 @@ class Eraser:
     # Rows of its own
 
     def _rows(self, tx: Transaction, author: str) -> RowErasure:
-        return RowErasure(tx, self.owner, author, self._clock(), self._retell)
+        return RowErasure(tx, self.owner, author, self._clock(), self._make_transcript)
 
     def _store(self, tx: Transaction, plan: ErasurePlan, author: str) -> int:
         return store_plan(tx, self.owner, plan, author, self._clock())
@@ -393,7 +438,7 @@ class Eraser:
             *(to_micros(self._clock()), erasure_id),
         )
 
-    def _retell(self, tx: Transaction, session_id: str, after: int, until: int) -> str:
+    def _make_transcript(self, tx: Transaction, session_id: str, after: int, until: int) -> str:
         session = Sessions(tx).find(self.owner, session_id)
         agent = Agents(tx).find_row(session.agent_id) if session else None
         if not agent:
@@ -414,7 +459,7 @@ class Eraser:
             "SELECT id, type, data FROM session_history WHERE id = ?",
             [(id_,) for id_ in sorted(plan.records)[:PREVIEWED_RECORDS]],
         )
-        return tuple(f"r{row[0]} {' '.join(said_in(row[1], row[2]).split())[:PREVIEWED_CHARS]}" for row in rows)
+        return tuple(f"r{row[0]} {' '.join(text_in(row[1], row[2]).split())[:PREVIEWED_CHARS]}" for row in rows)
 
     def _report(
         self,

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
 from lifelong.errors import StorageBusy
-from lifelong.forget.plan import ErasurePlan, pattern_of
+from lifelong.forget.plan import ErasurePlan, ForgottenText
 from lifelong.journal.compaction import BLOCK, COMPACTION
 from lifelong.journal.files import BLOCK_END, JournalFiles, sync
+from lifelong.journal.notes import AFTER_FILE, DISK, archive_folder
 from lifelong.journal.records import (
     FileLine,
     JournalRecord,
@@ -28,10 +30,9 @@ from lifelong.journal.records import (
     parse_line,
     render,
 )
-from lifelong.text.words import content_words, fold
+from lifelong.storage.base import NO_LIMIT
+from lifelong.text.words import content_words
 from lifelong.types import from_micros
-
-MIN_SENTENCE_WORDS = 3  # of a sentence that is taken out of summaries; a shorter one is said by many
 
 _BLOCK_START = re.compile(r"## \d{4}-\d\d-\d\d .*<!-- compaction-[0-9a-f]+ -->")
 _EMPTY_BLOCK = re.compile(
@@ -89,11 +90,14 @@ class FileErasure:
             return ErasedFromFiles()
         with ExitStack() as held:
             held.enter_context(self._files.summarizing(wait=True))
-            while not held.enter_context(self._files.compacting(owner, now)):
-                if not wait():
-                    raise StorageBusy(
-                        "A compaction of the journal runs. What is to be forgotten goes when it ends."
-                    )
+            compactions: list[Callable[[], AbstractContextManager[bool]]] = [
+                partial(self._files.compacting, owner, now),
+                *(partial(DISK.lock, folder) for folder in _note_folders(plan, self._files.root)),
+            ]
+            for take in compactions:
+                while not held.enter_context(take()):
+                    if not wait():
+                        raise StorageBusy("A compaction runs. What is to be forgotten goes when it ends.")
             with self._files.writing():
                 done, contents = self._changes(plan)
                 if contents:
@@ -101,6 +105,8 @@ class FileErasure:
                 for path, data in contents.items():
                     if data is None:
                         self._delete(path)
+                    elif self._is_note(path):
+                        self._rewrite_note(path, plan)
                     else:
                         self._replace(path, data)
                 self._delete_leftovers()
@@ -109,7 +115,7 @@ class FileErasure:
     def _changes(self, plan: ErasurePlan) -> tuple[ErasedFromFiles, dict[Path, bytes | None]]:
         """Return what changes, and the new content of each file that does; none for a file that goes."""
         done, contents = ErasedFromFiles(), dict[Path, bytes | None]()
-        said, limit = _Said(plan), AgeLimit.of(plan, self._zone)
+        forgotten, limit = ForgottenText.of(plan), AgeLimit.of(plan, self._zone)
         journal = [path for path in self._journal_files() if path.is_file()]
         done.remade, dropped = self._turns(plan, journal)
         done.gone = sorted({*plan.lines, *dropped})
@@ -119,21 +125,48 @@ class FileErasure:
                 done.aged += [line.record.id for line in parse(before) if line.record]
                 contents[path] = None
                 continue
-            after = self._without(before, done, said, plan)
+            after = self._without(before, done, forgotten, plan)
             if limit:
                 after, aged = limit.without_old(after)
                 done.aged += aged
             if after != before:
                 contents[path] = after if after.strip() or path.parent != self._files.archive_folder else None
-        notes = sorted((self._files.root / "workers").glob("**/*.md"))
-        digests = _digests(plan.paragraphs, "workers/")
-        for path in notes if digests else ():
+        for path in self._notes(plan):
             before = self._files.read(path)
-            after = encode(_without_paragraphs(before.decode("utf-8", "surrogateescape"), digests))
-            if after != before:
+            if (after := self._note_without(path, before, plan)) != before:
                 contents[path] = after
         done.files = [path.relative_to(self._files.root).as_posix() for path in contents]
         return done, contents
+
+    def _notes(self, plan: ErasurePlan) -> list[Path]:
+        """Return the files of the workers whose notes a plan names, and their archives."""
+        folders = _note_folders(plan, self._files.root)
+        return sorted(
+            path
+            for folder in folders
+            for one in (folder, archive_folder(folder))
+            for path in one.glob("**/*")
+            if path.is_file() and path.suffix in (".md", Path(AFTER_FILE).suffix)
+        )
+
+    def _is_note(self, path: Path) -> bool:
+        return path.is_relative_to(self._files.root / "workers")
+
+    def _note_without(self, path: Path, data: bytes, plan: ErasurePlan) -> bytes:
+        """Return a note, or a copy of it in the archive, without the paragraphs that a plan names in it."""
+        worker = path.relative_to(self._files.root / "workers").parts[0]
+        name = f"workers/{worker}/memory/{path.stem}.md"
+        digests = {ref.rpartition("#")[2] for ref in plan.paragraphs if ref.rpartition("#")[0] == name}
+        if not digests:
+            return data
+        return encode(_without_paragraphs(data.decode("utf-8", "surrogateescape"), digests))
+
+    def _rewrite_note(self, path: Path, plan: ErasurePlan) -> None:
+        """Rewrite a note. What a worker stores meanwhile stays."""
+        while (before := DISK.read(path)) is not None:
+            after = self._note_without(path, before, plan)
+            if after == before or DISK.swap(path, before, after):
+                return
 
     def _journal_files(self) -> Iterator[Path]:
         yield from (self._files.memory, *self._files.days(), self._files.long_memory)
@@ -150,7 +183,9 @@ class FileErasure:
         for session_id, records in plan.turns.items():
             firsts = sorted(starts.get(session_id, {}))
             for place, first in enumerate(firsts):
-                last = firsts[place + 1] - 1 if place + 1 < len(firsts) else self._progress(session_id)
+                until = self._progress(session_id)
+                open_end = until if until >= first else NO_LIMIT  # a crash came before the progress was stored
+                last = firsts[place + 1] - 1 if place + 1 < len(firsts) else open_end
                 if not any(first <= record <= last for record in records):
                     continue
                 made = self._summarize(session_id, first, last)
@@ -176,10 +211,10 @@ class FileErasure:
                     found.setdefault(one.session_id, {}).setdefault(first, set()).add(one.id)
         return found
 
-    def _without(self, data: bytes, done: ErasedFromFiles, said: _Said, plan: ErasurePlan) -> bytes:
+    def _without(self, data: bytes, done: ErasedFromFiles, forgotten: ForgottenText, plan: ErasurePlan) -> bytes:
         """Return a file of the journal without what must go."""
         named = any(encode(id_) in data for id_ in (*done.gone, *done.remade)) or plan.paragraphs
-        if not named and not said.may_be_in(data):
+        if not named and not forgotten.is_in(data.decode("utf-8", "replace")):
             return data
         lines: list[FileLine] = []
         in_block = False
@@ -188,20 +223,22 @@ class FileErasure:
                 text = line.raw.strip()
                 in_block = bool(_BLOCK_START.match(text)) or (in_block and text != BLOCK_END)
                 if in_block and not text.startswith("#"):
-                    cleaned = said.without(line.raw)
+                    cleaned = forgotten.without(line.raw)
                     if cleaned.strip() or not text:
                         lines.append(FileLine(cleaned, None))
                 else:
                     lines.append(line)
-            elif (kept := self._line(line.record, done, said)) is not None:
+            elif (kept := self._line(line.record, done, forgotten)) is not None:
                 lines.append(line if kept is line.record else FileLine(render(kept), kept))
         text = join(lines).decode("utf-8", "surrogateescape")
         text = _EMPTY_BLOCK.sub("", text)
-        if digests := _digests(plan.paragraphs, ""):
+        if digests := {ref.rpartition("#")[2] for ref in plan.paragraphs if not ref.startswith("workers/")}:
             text = _without_paragraphs(text, digests)
         return encode(text)
 
-    def _line(self, record: JournalRecord, done: ErasedFromFiles, said: _Said) -> JournalRecord | None:
+    def _line(
+        self, record: JournalRecord, done: ErasedFromFiles, forgotten: ForgottenText
+    ) -> JournalRecord | None:
         if record.id in done.gone:
             return None
         if record.id in done.remade:
@@ -209,7 +246,7 @@ class FileErasure:
             return replace(made, source_channel=record.source_channel, timestamp=record.timestamp)
         if record.category != COMPACTION:
             return record
-        text = "".join(said.without(part) for part in record.text.splitlines(keepends=True)).strip()
+        text = "".join(forgotten.without(part) for part in record.text.splitlines(keepends=True)).strip()
         if text == record.text.strip():
             return record
         return replace(record, text=text) if content_words(text) else None
@@ -289,37 +326,9 @@ class AgeLimit:
         return left if content_words(left) else None
 
 
-class _Said:
-    """The sentences that were forgotten, and the words that nothing else holds."""
-
-    def __init__(self, plan: ErasurePlan) -> None:
-        self._sentences = [one for one in plan.sentences if len(content_words(one)) >= MIN_SENTENCE_WORDS]
-        self._words = pattern_of(plan.words)
-
-    def may_be_in(self, data: bytes) -> bool:
-        text = data.decode("utf-8", "replace")
-        return any(one in text for one in self._sentences) or self._words.search(fold(text)) is not None
-
-    def without(self, line: str) -> str:
-        """Return a line of a summary without them; empty if it says nothing else."""
-        left = line
-        for one in self._sentences:
-            left = left.replace(one, "")
-        if left != line and not _says_something(left):
-            return ""
-        return "" if self._words.search(fold(left)) else left
-
-
-def _says_something(line: str) -> bool:
-    """Return whether a line of a summary has more than its mark and its speaker."""
-    return bool(content_words(re.sub(r"^\W*\*\*[^*]*\*\*", "", line).strip(" -*:→\n")))
-
-
-def _digests(paragraphs: Iterable[str], below: str) -> set[str]:
-    """Return the digests of the paragraphs in files below a folder; with "", of those in the journal."""
-    found = [ref.rpartition("#") for ref in paragraphs]
-    in_notes = {digest for path, _, digest in found if path.startswith("workers/")}
-    return in_notes if below else {digest for *_, digest in found} - in_notes
+def _note_folders(plan: ErasurePlan, root: Path) -> list[Path]:
+    """Return the folders of the notes in which a plan names paragraphs."""
+    return sorted({(root / ref).parent for ref in plan.paragraphs if ref.startswith("workers/")})
 
 
 def _without_paragraphs(text: str, digests: Collection[str]) -> str:

@@ -404,7 +404,8 @@ class _Import:
         """Delete what opening a user without memories leaves. Raise an error if there are some."""
         self._check_empty(tx)
         for table in reversed(TABLES):
-            if table.belongs != "home" and (not table.canonical or table.name in ("journals", "schedules")):
+            left_by_opening = not table.canonical or table.name in ("journals", "schedules")
+            if table.belongs != "home" and left_by_opening and table.name != "erasure_counts":
                 tx.run(f"DELETE FROM {table.name} WHERE {table.owned}", self._user)
 
     def reserve_ids(self, tx: Transaction) -> Renumbering:

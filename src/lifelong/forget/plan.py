@@ -34,6 +34,7 @@ MAX_PREVIEWED_TURNS = 1_000  # whose replies a dry run looks at
 MIN_REPEATED_WORDS = 2  # that a reply shares with what it repeats
 REPEATED_SHARE = 0.5  # of the words of the shorter of the two
 REPEATS = "repeats what goes"
+MIN_SENTENCE_WORDS = 3  # of a sentence that is taken out of summaries; a shorter one is said by many
 MIN_WORD_CHARS = 3  # a word so short is a part of many others
 LABELS = (
     "User",
@@ -53,6 +54,8 @@ FORGOTTEN = "[forgotten]"
 """What stands in a record in the place of a part that was forgotten."""
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*[^\W_])?")
+_RUN = re.compile(r"[\w'\u2019-]+")
+_JOINT = re.compile(r"(['\u2019-]+)")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _INSERTED = re.compile(r"\[[^\[\]]*\]")
 _IDS_PER_QUERY = 500
@@ -465,7 +468,7 @@ def sentences_of(texts: Iterable[tuple[str, str]]) -> list[str]:
     return [*gone]
 
 
-def said_in(kind: str, data: str) -> str:
+def text_in(kind: str, data: str) -> str:
     """Return what was said in a record; of a tool's call, the texts that it was given."""
     if text := text_of(kind, data):
         return text
@@ -486,14 +489,73 @@ def _leaves(value: object) -> Iterator[str]:
             yield from _leaves(one)
 
 
-def pattern_of(words: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds one of the words, as a word, in a folded text."""
-    forms = sorted({re.escape(fold(word)) for word in words}, key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)" if forms else r"(?!)")
+class WordFinder:
+    """Finds words in texts, as words, whatever their case: as quickly with thousands of words as with one."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._forms = {fold(word) for word in words}
+        self._parts = max((len(_JOINT.split(form)) for form in self._forms), default=0)
+
+    def find(self, text: str) -> set[str]:
+        """Return those of the words that a text holds, folded."""
+        return {form for form in _forms_in(text, self._parts) if form in self._forms}
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text holds one of the words."""
+        return any(form in self._forms for form in _forms_in(text, self._parts))
 
 
-def words_of(texts: Iterable[str], limit: int) -> list[str]:
-    """Return the words of texts that say most, as they are written: the longest first."""
+def _forms_in(text: str, parts: int) -> Iterator[str]:
+    """Yield the folded words of a text, and those of up to so many parts, as in mother-in-law."""
+    for run in _RUN.findall(fold(text)):
+        pieces = _JOINT.split(run)
+        for start in range(0, len(pieces), 2):
+            for end in range(start, min(start + parts, len(pieces)), 2):
+                yield "".join(pieces[start : end + 1])
+
+
+class ForgottenText:
+    """The sentences that were forgotten, and the words that nothing else holds."""
+
+    def __init__(self, sentences: Iterable[str], words: Iterable[str]) -> None:
+        self._words = WordFinder(words)
+        self._sentences: dict[str, list[str]] = {}
+        for one in sentences:
+            told = content_words(one)
+            if len(told) >= MIN_SENTENCE_WORDS:
+                self._sentences.setdefault(max(told, key=len), []).append(one)
+        self._longest = WordFinder(self._sentences)
+
+    @classmethod
+    def of(cls, plan: ErasurePlan) -> ForgottenText:
+        """Return what a plan has found."""
+        return cls(plan.sentences, plan.words)
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text holds one of the sentences or words."""
+        return any(True for _ in self._sentences_in(text)) or self._words.is_in(text)
+
+    def without(self, line: str) -> str:
+        """Return a line of a summary without them; empty if it says nothing else."""
+        left = line
+        for one in self._sentences_in(line):
+            left = left.replace(one, "")
+        if left != line and not _says_something(left):
+            return ""
+        return "" if self._words.is_in(left) else left
+
+    def _sentences_in(self, text: str) -> Iterator[str]:
+        for word in self._longest.find(text):
+            yield from (one for one in self._sentences[word] if one in text)
+
+
+def _says_something(line: str) -> bool:
+    """Return whether a line of a summary has more than its mark and its speaker."""
+    return bool(content_words(re.sub(r"^\W*\*\*[^*]*\*\*", "", line).strip(" -*:→\n")))
+
+
+def words_of(texts: Iterable[str]) -> list[str]:
+    """Return the words of texts that say something, as they are written: the longest first."""
     found = {word for text in texts for word in _WORD.findall(text)}
     telling = (one for one in found if len(one) > MIN_WORD_CHARS and not _DAY.fullmatch(one))
-    return sorted(telling, key=lambda one: (-len(one), one))[:limit]
+    return sorted(telling, key=lambda one: (-len(one), one))

@@ -5,17 +5,23 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lifelong.forget.plan import WordFinder
 from lifelong.forget.tables import TABLES, Table
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.words import fold
 from lifelong.types import Hit
 
 MAX_SEARCHES = 50
+ROWS_PER_READ = 5_000
 MIN_TRACE_CHARS = 6  # of a word that is looked for among bytes, where a shorter one may be there by chance
+
+_WORD = re.compile(r"[\w'\u2019-]+")
+_ESCAPED = re.compile(r"\\[nrt]")  # in JSON
+_WITHOUT_LABELS = {"fact_keys": "key NOT LIKE '~%'"}  # which are words of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +52,14 @@ def prove(
     """Look for words that only the forgotten held, in all that is the owner's. What other users said is theirs; a
     word that a row of theirs or the schema holds may be in the database's file. `backups` still hold it, which the
     report says."""
-    wanted = [word for word in dict.fromkeys(words) if not _is_held_unseen(database, owner, word)]
-    found: list[str] = []
-    living: set[str] = set()
-    for word in wanted:
-        own, others = database.read(lambda tx, word=word: _tables_with(tx, database, owner, word))  # type: ignore[misc]
-        found += [f"table {table}" for table in own]
-        living |= {word} if own or others else set()
+    given = [*dict.fromkeys(words)]
+    unseen = database.read(lambda tx: _held_unseen(tx, database, owner))
+    wanted = [word for word in given if word.lower() not in unseen]
+    own, living = database.read(lambda tx: _tables_with(tx, database, owner, wanted))
+    found = [f"table {table}" for table in own]
     looked = wanted[:MAX_SEARCHES]
     for word in looked:
-        found += [f"a search finds {hit.id}" for hit in search(word) if _is_in(word, hit.text)]
+        found += [f"a search finds {hit.id}" for hit in search(word) if WordFinder([word]).is_in(hit.text)]
     files = [path for path in sorted(home.rglob("*")) if path.is_file() and not path.is_symlink()]
     files = [
         path
@@ -88,31 +92,60 @@ def _is_of_another(path: Path, owner: str) -> bool:
     return path.parts[0] == "users" and path.parts[1:2] != (owner,)
 
 
-def _is_held_unseen(database: Database, owner: str, word: str) -> bool:
-    """Return whether another record holds a word that no search finds: the call of a tool, or the summary of a
-    context."""
-    which = (
-        "SELECT 1 FROM session_history h JOIN sessions s ON s.id = h.session_id "
-        "JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND (h.type = 'tool_call' OR h.data LIKE ?) "
-        "AND lower(h.data) LIKE ? ESCAPE '!' LIMIT 1"
-    )
-    return database.read(lambda tx: tx.one(which, owner, '%"summary":true%', _like(word, database))) is not None
+def _held_unseen(tx: Transaction, database: Database, owner: str) -> str:
+    """Return the words of records that no search finds, in small letters: the calls of tools, and the summaries of
+    contexts."""
+    which = "(type = 'tool_call' OR data LIKE '%\"summary\":true%')"
+    history = next(table for table in TABLES if table.name == "session_history")
+    texts = (text for text, is_own in _texts(tx, database, history, ["data"], owner, which) if is_own)
+    return _all_words(texts)
 
 
-def _tables_with(tx: Transaction, database: Database, owner: str, word: str) -> tuple[list[str], bool]:
-    """Return the tables that hold a word in a row of the owner's, and whether any row, or the schema, holds it."""
-    own: list[str] = []
-    wanted = _like(word, database)
-    schema = "SELECT 1 FROM sqlite_master WHERE lower(sql) LIKE ? ESCAPE '!' LIMIT 1"
-    others = database.dialect == "sqlite" and tx.one(schema, wanted) is not None
+def _tables_with(
+    tx: Transaction, database: Database, owner: str, words: Sequence[str]
+) -> tuple[list[str], set[str]]:
+    """Return the tables that hold one of the words in a row of the owner's, as a word, and the words that any row,
+    or the schema, holds. Each table is read once, for all words."""
+    found, living, finder = list[str](), set[str](), WordFinder(words)
+    schema = tx.all("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL") if database.dialect == "sqlite" else []
+    held = _all_words(row[0] for row in schema)
+    living |= {word for word in words if word.lower() in held}
     for table, columns in _text_columns(tx, database):
-        whole = " || ' ' || ".join(f"COALESCE({column}, '')" for column in columns)
-        holds = f"lower({whole}) LIKE ? ESCAPE '!'"
-        if table.belongs != "home":
-            rows = tx.all(f"SELECT {whole} FROM {table.name} WHERE {table.owned} AND {holds}", owner, wanted)
-            own += [table.name] if any(_is_in(word, row[0]) for row in rows) else []
-        others = others or tx.one(f"SELECT 1 FROM {table.name} WHERE {holds} LIMIT 1", wanted) is not None
-    return own, others
+        own: set[str] = set()
+
+        def every(table: Table = table, columns: Sequence[str] = columns, own: set[str] = own) -> Iterator[str]:
+            for text, is_own in _texts(tx, database, table, columns, owner, _WITHOUT_LABELS.get(table.name, "")):
+                if is_own and not own:
+                    own |= finder.find(text)
+                yield text
+
+        held = _all_words(every())
+        living |= {word for word in words if word.lower() in held}
+        found += [table.name] if own else []
+    return found, living
+
+
+def _texts(
+    tx: Transaction, database: Database, table: Table, columns: Sequence[str], owner: str, which: str = ""
+) -> Iterator[tuple[str, bool]]:
+    """Yield the texts of each row of a table, a part of it at a time, and whether it is the owner's."""
+    whole = " || ' ' || ".join(f"COALESCE({column}, '')" for column in columns)
+    is_sqlite = database.dialect == "sqlite"
+    place, after = ("rowid", "?") if is_sqlite else ("CAST(ctid AS TEXT)", "CAST(? AS tid)")
+    order, last = ("rowid", "-1") if is_sqlite else ("ctid", "(0,0)")
+    is_own, params = ("1 = 0", ()) if table.belongs == "home" else (table.owned, (owner,))
+    statement = (
+        f"SELECT {place}, {whole}, CASE WHEN {is_own} THEN 1 ELSE 0 END FROM {table.name} WHERE {order} > {after}"
+        f"{' AND ' + which if which else ''} ORDER BY {order} LIMIT {ROWS_PER_READ}"
+    )
+    while rows := tx.all(statement, *params, int(last) if is_sqlite else last):
+        yield from ((_ESCAPED.sub(" ", text), bool(own)) for _, text, own in rows)
+        last = rows[-1][0]
+
+
+def _all_words(texts: Iterable[str]) -> str:
+    """Return every different word of texts, in small letters, one in a line."""
+    return "\n".join({word for text in texts for word in _WORD.findall(text.lower())})
 
 
 def _text_columns(tx: Transaction, database: Database) -> list[tuple[Table, list[str]]]:
@@ -131,18 +164,6 @@ def _text_columns(tx: Transaction, database: Database) -> list[tuple[Table, list
     return [(known[name], texts) for name, texts in found.items()]
 
 
-def _is_in(word: str, text: str) -> bool:
-    """Return whether a text holds a word, as a word."""
-    return re.search(rf"(?<!\w){re.escape(fold(word))}(?!\w)", fold(text)) is not None
-
-
-def _like(word: str, database: Database) -> str:
-    by_ascii = database.dialect == "sqlite"  # whose `lower` knows no other letters
-    lowered = "".join(one.lower() if one.isascii() or not by_ascii else one for one in word)
-    escaped = re.sub("([!%_])", r"!\1", lowered)
-    return f"%{escaped}%"
-
-
 def _words_in(path: Path, words: Sequence[str]) -> list[str]:
     """Return the words that a file holds, as they are written; in a text, as words."""
     try:
@@ -150,7 +171,8 @@ def _words_in(path: Path, words: Sequence[str]) -> list[str]:
             found = [word for word in words if data.find(word.encode("utf-8", "surrogatepass")) >= 0]
             if found and path.suffix in (".md", ".toml"):
                 text = data[:].decode("utf-8", "replace")
-                return [word for word in found if _is_in(word, text)]
+                held = WordFinder(found).find(text)
+                return [word for word in found if fold(word) in held]
             return found
     except (ValueError, OSError):  # an empty file cannot be mapped
         return []

@@ -11,28 +11,37 @@ from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import MemoryAgent
+from lifelong.collect.erasures import count_erasure
 from lifelong.collect.history import History, IndexableRecord, RecordRow
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.tombstones import Tombstones
 from lifelong.forget.documents import DocumentErasure, RecordTexts, changeset_of, erase_items
-from lifelong.forget.plan import FORGOTTEN, LABELS, ErasurePlan, pattern_of, said_in, sentences_of, words_of
+from lifelong.forget.plan import (
+    FORGOTTEN,
+    LABELS,
+    ErasurePlan,
+    ForgottenText,
+    WordFinder,
+    sentences_of,
+    text_in,
+    words_of,
+)
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
+from lifelong.organize.facts import TITLES
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.review import ReviewRows
-from lifelong.recall.analyzer import analyze, text_words
+from lifelong.recall.analyzer import analyze
 from lifelong.recall.index_writer import reindex_records, text_of
 from lifelong.recall.items import FoundItem, Items
-from lifelong.storage.base import NO_LIMIT, Transaction
+from lifelong.storage.base import Transaction
 from lifelong.text.words import fold
 from lifelong.types import from_micros
 
-MAX_WORDS = 500  # of what is forgotten at a time, that are looked for elsewhere
-MAX_VOCABULARY_WORDS = 2_000
 MAX_HOLDERS = 50  # items with the same word that are read
 FIRST_HOLDERS = 4  # of these, those that are read first
 FOLLOWING = 3  # records after a forgotten one, whose facts may quote it as the question that they answer
 
-Retell = Callable[[Transaction, str, int, int], str]
+MakeTranscript = Callable[[Transaction, str, int, int], str]
 """Returns the transcript of a session's records (after, until]; empty where nothing is left."""
 
 
@@ -45,7 +54,7 @@ class ForgottenRecord(NamedTuple):
     agent_kind: str
     recorded_at: int
     row: RecordRow
-    said: str
+    text: str
 
 
 @dataclass(slots=True)
@@ -65,12 +74,14 @@ class ErasedRows:
 class RowErasure:
     """Erase from the rows of one owner."""
 
-    def __init__(self, tx: Transaction, owner: str, author: str, now: datetime, retell: Retell) -> None:
+    def __init__(
+        self, tx: Transaction, owner: str, author: str, now: datetime, make_transcript: MakeTranscript
+    ) -> None:
         self._tx = tx
         self._owner = owner
         self._author = author
         self._now = now
-        self._retell = retell
+        self._make_transcript = make_transcript
         self._items = Items(tx, owner)
         self._documents = DocumentErasure(tx, owner)
 
@@ -78,48 +89,54 @@ class RowErasure:
         """Erase these of the plan's records, and the documents and facts that it names. What is left to do, in
         files and vectors, is added to the plan."""
         found = self._load(records)
+        named = [] if plan.turns else [*plan.sentences]  # by the plan itself: looked for with the first records
         self._lock(found)
         changed = {one.id: records[one.id] for one in found}
         erased = ErasedRows(
             sorted(id_ for id_, left in changed.items() if not left),
             sorted(id_ for id_, left in changed.items() if left),
         )
-        texts = self._texts(found, changed, plan)
+        texts, new = (
+            self._texts(found, changed),
+            sentences_of((one.text, changed[one.id]) for one in _spoken(found)),
+        )
+        plan.sentences = [*dict.fromkeys([*plan.sentences, *new])]
         at = DocumentRows(self._tx, self._owner).lock(self._now)
+        count_erasure(self._tx, self._owner)
         concerned = self._documents.concerned([*changed, *self._following(found)])
         concerned |= {ref.partition("#")[0] for ref in plan.facts}
         paths = self._paths(concerned | {*plan.documents})
         facts = self._facts_in(concerned | {*plan.documents})
         done = self._documents.erase(concerned, plan.documents, plan.facts, texts)
         self._erase_records(found, changed)
-        said = {fold(word) for word in words_of(changed.values(), NO_LIMIT)}
-        words = [
-            word
-            for word in self._only_here([*(one.said for one in _spoken(found)), *plan.sentences], plan)
-            if fold(word) not in said
-        ]
-        refs = self._facts_holding(words)
+        left = {fold(word) for word in words_of(changed.values())}
+        words, refs, experiences = self._only_here(
+            (word for word in words_of([*(one.text for one in _spoken(found)), *named]) if fold(word) not in left),
+            plan,
+        )
+        plan.experiences = sorted({*plan.experiences, *experiences})
         again = self._documents.erase({ref.partition("#")[0] for ref in refs}, (), refs, texts)
         gone, rewritten = {*done.gone, *again.gone}, {*done.rewritten, *again.rewritten}
         self._documents.rename(self._named_by(words, rewritten))
-        self._add_experiences(words, plan)
         ids = {*done.items, *again.items}
         keys = {*done.keys, *again.keys, *(f"record:{one.id}" for one in found)}
         ids |= {*self._items.ids_of("record", [str(one.id) for one in found])}
+        shown = self.ids_shown(ids) | {f"r{record}" for record in changed}
         erase_items(self._tx, self._owner, ids, keys)
         self._index_again(found, changed)
         self._documents.commit(rewritten - gone, changeset_of(self._owner, self._author, at))
-        self._retell_transcripts(found)
+        self._rewrite_transcripts(found)
         self._clean_notes(found, words)
-        erased.recalls = self._clean_log(changed, words)
-        sentences = [*plan.sentences, *(text for ref, text in facts.items() if f"fact:{ref}" in keys)]
-        ReviewRows(self._tx, self._owner).erase(erased.records, [*words, *sentences])
+        erased.recalls = self.clean_log(shown, words)
+        sentences = [*named, *new, *(text for ref, text in facts.items() if f"fact:{ref}" in keys)]
+        telling = ForgottenText(sentences, words)
+        ReviewRows(self._tx, self._owner).erase(erased.records, telling.is_in)
         Tombstones(self._tx, self._owner).add("document", gone, self._author, self._now)
         erased.documents = sorted(paths.get(id_, id_) for id_ in gone)
         erased.rewritten = sorted(paths.get(id_, id_) for id_ in rewritten - gone)
         erased.facts = sorted({text for ref, text in facts.items() if f"fact:{ref}" in keys})
         plan.items = sorted({*plan.items, *ids})
-        plan.words = sorted({*plan.words, *words})[:MAX_WORDS]
+        plan.words = sorted({*plan.words, *words})
         for one in found:
             plan.turns.setdefault(one.session_id, []).append(one.id)
         return erased
@@ -148,15 +165,14 @@ class RowErasure:
         """Delete the searches from the log that are older. Return how many."""
         return self._tx.run("DELETE FROM recalls WHERE owner = ? AND at < ?", self._owner, until)
 
-    def erase_experiences(self, ids: Collection[str]) -> list[int]:
-        """Delete experiences. Return the ids of their items."""
+    def erase_experiences(self, ids: Collection[str]) -> None:
+        """Delete experiences, with their items."""
         items = self._items.ids_of("experience", ids)
         erase_items(self._tx, self._owner, items, [f"experience:{id_}" for id_ in ids])
         self._tx.many(
             "DELETE FROM experiences WHERE owner = ? AND id = ?", [(self._owner, id_) for id_ in sorted(ids)]
         )
         self._end_nothing("experience", ids)
-        return items
 
     def _end_nothing(self, kind: str, refs: Iterable[str]) -> None:
         self._tx.many(
@@ -173,7 +189,7 @@ class RowErasure:
             [(self._owner, record) for record in records],
         )
         return [
-            ForgottenRecord(id_, session_id, agent, kind, stored, (type_, by, at, data), said_in(type_, data))
+            ForgottenRecord(id_, session_id, agent, kind, stored, (type_, by, at, data), text_in(type_, data))
             for id_, session_id, agent, kind, stored, type_, by, at, data in rows
         ]
 
@@ -185,13 +201,9 @@ class RowErasure:
         for session_id in sorted({one.session_id for one in found}):
             Sessions(self._tx).find_for_update(session_id)
 
-    def _texts(
-        self, found: Sequence[ForgottenRecord], changed: Mapping[int, str], plan: ErasurePlan
-    ) -> RecordTexts:
+    def _texts(self, found: Sequence[ForgottenRecord], changed: Mapping[int, str]) -> RecordTexts:
         """Return what the records say that facts of the concerned documents may cite."""
-        before = {one.id: one.said for one in found}
-        new = sentences_of((one.said, changed[one.id]) for one in _spoken(found))
-        plan.sentences = [*dict.fromkeys([*plan.sentences, *new])]
+        before = {one.id: one.text for one in found}
         cited = self._documents.cited_by(self._documents.concerned(changed)) - changed.keys()
         others = {one.id: text_of(one.row[0], one.row[3]) for one in self._load(cited)}
         return RecordTexts(changed, before, others)
@@ -242,25 +254,35 @@ class RowErasure:
 
     # What only they held
 
-    def _only_here(self, texts: Iterable[str], plan: ErasurePlan) -> list[str]:
-        """Return the words of texts that nothing else holds which was not made from records."""
+    def _only_here(self, words: Iterable[str], plan: ErasurePlan) -> tuple[list[str], set[str], set[str]]:
+        """Return the words that nothing else holds which was not made from records, and what holds them that was:
+        the refs of facts and of experiences."""
         going = {("record", str(record)) for record, left in plan.records.items() if not left}
         for kind, refs in (("fact", plan.facts), ("experience", plan.experiences)):
             going |= {(kind, ref) for ref in refs}
         for kind in ("journal", "note"):
             going |= {(kind, ref) for ref in (*plan.lines, *plan.paragraphs)}
         names = self._names()
-        return [
-            word
-            for word in words_of(texts, MAX_WORDS)
-            if fold(word) not in names
-            and len(analyze(word).stems)  # a common word is in no index
-            and all(_is_made(one) or (one.kind, one.ref) in going for one in self._holding(word))
-        ]
+        found: list[str] = []
+        made: set[tuple[str, str]] = set()
+        for word in words:
+            if fold(word) in names or not len(analyze(word).stems):  # a common word is in no index
+                continue
+            holders: list[FoundItem] = []
+            for one in self._holding(word):
+                if not _is_made(one) and (one.kind, one.ref) not in going:
+                    break
+                holders.append(one)
+            else:
+                found.append(word)
+                made |= {(one.kind, one.ref.partition("@")[0]) for one in holders if one.record_id}
+        facts, experiences = ({ref for kind, ref in made if kind == wanted} for wanted in ("fact", "experience"))
+        return found, facts, experiences
 
     def _names(self) -> set[str]:
-        """Return the words of what speakers, agents and the categories of documents are called."""
-        rows = self._tx.all("SELECT descriptor FROM agents WHERE owner = ?", self._owner)
+        """Return the words of what speakers, agents and the categories of documents are called. A category may be
+        anywhere, where somebody is called like it."""
+        rows = self._tx.all("SELECT descriptor || ' ' || kind FROM agents WHERE owner = ?", self._owner)
         rows += self._tx.all(
             "SELECT title || ' ' || description FROM documents WHERE owner = ? AND parent_id IN ('', ?)",
             *(self._owner, MEMORY_ID),
@@ -271,8 +293,9 @@ class RowErasure:
             *speakers,
             *(one[:100] for one in speakers),
             *(row[0] for row in rows),
+            *(text for texts in TITLES.values() for text in texts),
         ]  # cut in the journal
-        return {fold(word) for word in words_of(names, NO_LIMIT)}
+        return {form for word in words_of(names) for form in (fold(word), *fold(word).split("-"))}
 
     def _holding(self, word: str) -> Iterator[FoundItem]:
         """Give the items that hold a word, as it is written but for its case: the newest of them. Few are read
@@ -285,40 +308,23 @@ class RowErasure:
                 if folded in fold(one.text or text_of(one.type, one.data)):
                     yield one
 
-    def _facts_holding(self, words: Iterable[str]) -> set[str]:
-        """Return the refs of facts that hold a word that only forgotten records held."""
-        return {
-            one.ref.partition("@")[0]
-            for word in words
-            for one in self._holding(word)
-            if one.kind == "fact" and one.record_id
-        }
-
-    def _add_experiences(self, words: Iterable[str], plan: ErasurePlan) -> None:
-        """Add the experiences to the plan that hold such words and came from the journal."""
-        found = [
-            one for word in words for one in self._holding(word) if one.kind == "experience" and _is_made(one)
-        ]
-        plan.experiences = sorted({*plan.experiences, *(one.ref for one in found)})
-
     def _named_by(self, words: Collection[str], documents: Iterable[str]) -> list[str]:
         """Return those of the documents whose title, description or slug holds such a word."""
         rows = self._tx.many(
             "SELECT id, title, description, slug FROM documents WHERE owner = ? AND id = ?",
             [(self._owner, id_) for id_ in documents],
         )
-        named = pattern_of(words)
-        return sorted({id_ for id_, *names in rows if named.search(fold(" ".join(names)))})
+        named = WordFinder(words)
+        return sorted({id_ for id_, *names in rows if named.is_in(" ".join(names))})
 
-    def clean_words(self, texts: Iterable[str]) -> None:
-        """Delete the words of texts from the vocabulary that nothing holds any more."""
-        words = sorted({word for text in texts for word in text_words(text)})[:MAX_VOCABULARY_WORDS]
+    def clean_words(self, words: Iterable[str]) -> None:
+        """Delete those of the words from the vocabulary that nothing holds any more."""
         gone = [word for word in words if not any(True for _ in self._holding(word))]
         self._tx.many("DELETE FROM words WHERE owner = ? AND word = ?", [(self._owner, word) for word in gone])
 
     # What was written about them
 
-    def _retell_transcripts(self, found: Sequence[ForgottenRecord]) -> None:
+    def _rewrite_transcripts(self, found: Sequence[ForgottenRecord]) -> None:
         """Write transcripts that wait without what was forgotten. A run that has one loses its lease."""
         items = {
             row
@@ -330,24 +336,24 @@ class RowErasure:
             )
         }
         for item_id, agent_id, session_id, after, until in sorted(items):
-            text = self._retell(self._tx, session_id, after, until)
+            text = self._make_transcript(self._tx, session_id, after, until)
             Inbox(self._tx).rewrite(item_id, agent_id, text, self._now)
 
     def _clean_notes(self, found: Sequence[ForgottenRecord], words: Collection[str]) -> None:
         """Clean what runs noted: in changesets, in the sessions of memory-agents, and in errors."""
         if not words:
             return
-        telling = pattern_of(words)
+        telling = WordFinder(words)
         notes = self._tx.all("SELECT id, note FROM changesets WHERE owner = ? AND note <> ''", self._owner)
         self._tx.many(
             "UPDATE changesets SET note = ? WHERE id = ?",
-            [("Something was forgotten.", id_) for id_, note in notes if telling.search(fold(note))],
+            [("Something was forgotten.", id_) for id_, note in notes if telling.is_in(note)],
         )
         for agent_id in {one.agent_id for one in found}:
             keeper = Agents(self._tx).find(self._owner, MemoryAgent(agent_id))
             for session in Sessions(self._tx).of_agent(keeper.id) if keeper else ():
                 for recorded in History(self._tx).find_since_id(session.id, 0):
-                    if telling.search(fold(getattr(recorded.record, "text", ""))):
+                    if telling.is_in(getattr(recorded.record, "text", "")):
                         self._tx.run(
                             "UPDATE session_history SET data = ? WHERE id = ?",
                             *(json.dumps({"text": FORGOTTEN}), recorded.id),
@@ -355,17 +361,21 @@ class RowErasure:
         rows = self._tx.all("SELECT id, error FROM ledger WHERE owner = ? AND error <> ''", self._owner)
         self._tx.many(
             "UPDATE ledger SET error = ? WHERE id = ?",
-            [(FORGOTTEN, id_) for id_, error in rows if telling.search(fold(error))],
+            [(FORGOTTEN, id_) for id_, error in rows if telling.is_in(error)],
         )
 
-    def _clean_log(self, records: Collection[int], words: Collection[str]) -> int:
-        """Delete the searches from the log that asked for it, or found it. Return how many."""
-        telling, found = pattern_of(words), {f'"r{record}"' for record in records}
+    def ids_shown(self, ids: Iterable[int]) -> set[str]:
+        """Return the ids of items as people see them, and as the log of searches has them."""
+        return {self._items.shown_id(one) for one in self._items.get(sorted(ids)).values()}
+
+    def clean_log(self, ids: Collection[str], words: Collection[str]) -> int:
+        """Delete the searches from the log that asked for such words, or found one of these. Return how many."""
+        telling = WordFinder(words)
         rows = self._tx.all("SELECT id, question, hits FROM recalls WHERE owner = ?", self._owner)
         gone = [
             (id_,)
             for id_, question, hits in rows
-            if telling.search(fold(question)) or any(one in hits for one in found)
+            if telling.is_in(question) or any(hit[0] in ids for hit in json.loads(hits))
         ]
         self._tx.many("DELETE FROM recalls WHERE id = ?", gone)
         return len(gone)

@@ -94,6 +94,7 @@ TABLES: tuple[Table, ...] = (
     Table("tombstones", "owner", True),
     Table("digest_keys", "home", True),
     Table("erasures", "owner", True, {"id": "erasures"}),
+    Table("erasure_counts", "owner", False),
     Table("backups", "home", True),
     Table("lifelong_migrations", "home", True),
 )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from lifelong.collect.agents import Agents
+from lifelong.collect.erasures import count_erasure, forget_count
 from lifelong.collect.tombstones import Tombstones
 from lifelong.forget.tables import TABLES
 from lifelong.recall.items import Items
 from lifelong.storage.base import Transaction
 
 ROWS_PER_WRITE = 2_000  # deleted in one transaction: other users' writers wait as long
-LAST = frozenset(("erasures", "tombstones"))
+LAST = frozenset(("erasures", "erasure_counts", "tombstones"))
 """The tables that say that the user is being forgotten."""
 
 _SOME = {
@@ -34,6 +36,8 @@ def count_user(tx: Transaction, owner: str) -> dict[str, int]:
 
 def erase_some_of_user(tx: Transaction, owner: str) -> bool:
     """Delete some rows of a user, and all but the last tables when there are few. Return whether some are left."""
+    Agents(tx).lock(row[0] for row in tx.all("SELECT id FROM agents WHERE owner = ?", owner))
+    count_erasure(tx, owner)
     for table, which in _SOME.items():
         if ids := [row[0] for row in tx.all(which, owner, ROWS_PER_WRITE)]:
             if table == "items":
@@ -49,6 +53,7 @@ def erase_some_of_user(tx: Transaction, owner: str) -> bool:
 
 def finish_user(tx: Transaction, owner: str, author: str, now: datetime) -> None:
     """Delete the last rows of a user, and note that somebody was forgotten, without the name."""
+    forget_count(tx, owner)
     for table in sorted(LAST):
         tx.run(f"DELETE FROM {table} WHERE owner = ?", owner)
     Tombstones(tx, owner).add_user(author, now)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from difflib import SequenceMatcher
 
+from lifelong.collect.erasures import check_erasures
 from lifelong.collect.tombstones import Tombstones
 from lifelong.errors import DocumentInUse, DocumentNotFound, InputError, StaleWrite
 from lifelong.organize.document_rows import MEMORY_ID, DocumentRows
@@ -32,11 +33,12 @@ def commit(tx: Transaction, draft: Draft, changeset: Changeset) -> Changeset | N
     """Store the draft's edits and index them, in the caller's transaction. Return the given changeset with its id,
     and with a later time if others were committed meanwhile; none if nothing changed. Under the owner's lock, all
     that was checked when the edits were made is checked again. Raise `StaleWrite` if somebody else changed one of
-    the documents first."""
+    the documents first, `ErasedMeanwhile` if something was forgotten since the draft was begun."""
     if not draft.changes:
         return None
     rows = DocumentRows(tx, draft.owner)
     at = rows.lock(changeset.at)
+    check_erasures(tx, draft.owner, draft.erasures)
     root_exists = bool(rows.location(MEMORY_ID))
     edits = {e.id: e for e in draft.changes if not (root_exists and draft.only_makes_root(e))}
     edited = DraftRows(tx, draft.owner, edits)

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from lifelong.collect.history import History
-from lifelong.errors import InputError, LeaseLost, LifelongError, StaleWrite, StorageConflict
+from lifelong.errors import ErasedMeanwhile, InputError, LeaseLost, LifelongError, StaleWrite, StorageConflict
 from lifelong.journal.rows import JournalRows
 from lifelong.organize.changesets import commit
 from lifelong.organize.document_rows import MEMORY_ID, MEMORY_ROOT, DocumentRows
@@ -694,9 +694,11 @@ class Consolidation:
                 tree.write(draft)
                 self._check_kept(tree)
                 made = None if dry_run else self._commit(draft, report, planner)
-            except (StaleWrite, StorageConflict):
+            except (StaleWrite, StorageConflict) as error:
                 if not left:
                     raise
+                if planner and isinstance(error, ErasedMeanwhile):
+                    planned = None  # the model has read what was forgotten
                 log.info("user %s: documents changed during a consolidation; it is planned again", self._owner)
             else:
                 return _result(tree, report, made, dry_run=dry_run)

@@ -17,11 +17,12 @@ from functools import partial
 
 from lifelong.collect.agents import AgentRow, Agents
 from lifelong.collect.descriptors import MemoryAgent, is_foreground, is_organized
+from lifelong.collect.erasures import check_erasures, erasure_count
 from lifelong.collect.history import History, RecordPage
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
-from lifelong.errors import TEMPORARY_ERRORS, StorageError
+from lifelong.errors import TEMPORARY_ERRORS, ErasedMeanwhile, StorageError
 from lifelong.organize.inbox import Inbox
 from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
@@ -35,13 +36,14 @@ SESSIONS_PER_QUERY = 10
 
 @dataclass(frozen=True, slots=True)
 class TranscriptBatch:
-    """The next records of a session, as a transcript. The text is empty if there is nothing to learn from; the
-    agent is none if nothing may be learned from it."""
+    """The next records of a session, as a transcript, and the count of erasures with which they were read. The
+    text is empty if there is nothing to learn from; the agent is none if nothing may be learned from it."""
 
     session: Session
     until: int
     text: str
     agent: AgentRow | None
+    erasures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,10 @@ class Dispatcher:
         while session.invalidated_at is not None:
             self._note_start(session)
             batch = self._database.read(partial(self._next_batch, session=session))
-            advanced = self._database.write(partial(self._deliver, batch=batch, now=now))
+            try:
+                advanced = self._database.write(partial(self._deliver, batch=batch, now=now))
+            except ErasedMeanwhile:
+                continue
             if not advanced:
                 self._note_end(session)
                 break
@@ -161,7 +166,7 @@ class Dispatcher:
         left_out = corrected(tx, agent.owner, [recorded.id for recorded in page.records])
         records, text = self._fit(page, agent, left_out)
         until = page.until if len(records) == len(page.records) else records[-1].id
-        return TranscriptBatch(session, until, text, agent)
+        return TranscriptBatch(session, until, text, agent, erasure_count(tx, agent.owner))
 
     def _fit(
         self, page: RecordPage, agent: AgentRow, left_out: Container[int]
@@ -198,6 +203,7 @@ class Dispatcher:
         ):
             return None
         if memory_agent:
+            check_erasures(tx, memory_agent.owner, batch.erasures)
             after = session.processed_until or 0
             Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, now)
             self._lifecycle.wake(tx, memory_agent, now)

@@ -216,8 +216,8 @@ class DocumentStore:
 
     def _roll_back(self, plan: Callable[[Transaction], tuple[list[Edit], str]], author: str) -> Changeset | None:
         for left in reversed(range(MAX_ROLLBACK_TRIES)):
-            edits, note = self.database.read(plan)
             draft = self.draft()
+            edits, note = self.database.read(plan)
             draft.edits = {edit.id: edit for edit in edits}
             try:
                 return self._commit(draft, "rollback", author, note[:MAX_NOTE_CHARS])

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from difflib import unified_diff
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from lifelong.collect.erasures import erasure_count
 from lifelong.collect.history import History
 from lifelong.errors import DocumentInUse, InputError, StaleWrite
 from lifelong.organize.document_rows import (
@@ -198,7 +199,9 @@ class Draft:
         self._below = below
         self._policy = policy
         self._read: dict[str, Document] = {}
-        self._root = database.read(lambda tx: missing_root(DocumentRows(tx, owner)))
+        self._root, self.erasures = database.read(
+            lambda tx: (missing_root(DocumentRows(tx, owner)), erasure_count(tx, owner))
+        )
         self.owner = owner
         self.edits: dict[str, Edit] = {MEMORY_ID: self._root} if self._root else {}
         self.moved: dict[str, str] = {}

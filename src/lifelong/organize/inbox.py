@@ -96,7 +96,7 @@ class Inbox:
         return changed == 1
 
     def lock(self, lease: Lease) -> None:
-        """Lock the leased item's row. Raise `LeaseLost` if another worker has the lease."""
+        """Lock the leased item's row. Raise `LeaseLost` if another worker has the lease, or the item is gone."""
         row = self._tx.one(
             f"SELECT 1 FROM inbox WHERE id = ? AND lease = ?{self._tx.for_update}", lease.item.id, lease.token
         )

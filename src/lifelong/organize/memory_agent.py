@@ -26,11 +26,13 @@ from functools import partial
 
 from lifelong.collect.agents import AgentRow, Agents
 from lifelong.collect.descriptors import User, cache_key, folder_of, is_foreground
+from lifelong.collect.erasures import check_erasures, erasure_count
 from lifelong.collect.history import History, to_row
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import (
     TEMPORARY_ERRORS,
     DailyCapExceeded,
+    ErasedMeanwhile,
     LeaseLost,
     LifelongError,
     ModelUnavailable,
@@ -157,8 +159,8 @@ class MemoryAgentRunner:
             self._wait(lease, error)
         except TEMPORARY_ERRORS:
             raise
-        except LeaseLost:
-            log.warning("inbox item %s was taken over by another worker; this run was discarded", lease.item.id)
+        except LeaseLost as error:
+            log.warning("inbox item %s: the run was discarded. %s", lease.item.id, error)
         except RunBudgetExceeded as error:
             self._fail(lease, str(error), final=True)
         except LifelongError as error:
@@ -174,7 +176,7 @@ class MemoryAgentRunner:
 
     def _organize(self, lease: Lease) -> None:
         for retries_left in reversed(range(MAX_CONFLICT_RETRIES)):
-            transcript = self._database.read(partial(self._transcript, lease=lease))
+            transcript, erasures = self._database.read(partial(self._transcript, lease=lease))
             draft = self._draft(transcript)
             organizer = self._substitute if self._substitute and self._is_out() else self._organizer
             try:
@@ -193,6 +195,7 @@ class MemoryAgentRunner:
                 draft=draft,
                 result=result,
                 organizer=organizer.name,
+                erasures=erasures,
             )
             try:
                 self._write(commit_run, draft)
@@ -201,9 +204,7 @@ class MemoryAgentRunner:
                     raise result.unfinished from None
                 if not retries_left:
                     raise
-                log.info(
-                    "inbox item %s: somebody else edited the same documents; organizing it again", lease.item.id
-                )
+                log.info("inbox item %s: the documents changed meanwhile; organizing it again", lease.item.id)
             else:
                 log.info("inbox item %s: %s", lease.item.id, redact(result.summary)[-MAX_SUMMARY_CHARS:])
                 if result.unfinished:
@@ -224,20 +225,24 @@ class MemoryAgentRunner:
         for _ in range(MAX_CONFLICT_RETRIES):
             try:
                 return self._database.write(commit_run)
+            except ErasedMeanwhile:
+                raise
             except StaleWrite:
                 if not self._database.read(lambda tx: rebase(tx, draft)):
                     raise
         return self._database.write(commit_run)
 
-    def _transcript(self, tx: Transaction, lease: Lease) -> Transcript:
+    def _transcript(self, tx: Transaction, lease: Lease) -> tuple[Transcript, int]:
+        """Return what to organize, and the count of erasures with which it was read."""
         item = lease.item
         session = Sessions(tx).find_any(item.session_id)
         source = Agents(tx).find_row(session.agent_id) if session else None
         memory_agent = Agents(tx).find_row(item.agent_id)
-        assert memory_agent, "an inbox item has an agent"
+        if not memory_agent:
+            raise LeaseLost("What it should organize was forgotten.")
         records = History(tx).between(item.session_id, item.after, item.until)
         left_out = corrected(tx, memory_agent.owner, [recorded.id for recorded in records])
-        return Transcript(
+        found = Transcript(
             owner=memory_agent.owner,
             agent_id=source.id if source else "",
             session_id=item.session_id,
@@ -252,6 +257,7 @@ class MemoryAgentRunner:
             inbox_id=item.id,
             agent=cache_key(Agents(tx).get(source.owner, source.id).descriptor) if source else "",
         )
+        return found, erasure_count(tx, memory_agent.owner)
 
     def _user_address(self, tx: Transaction, source: AgentRow | None) -> str:
         """Return the address of the person whom the source agent talks to: their names may be the same."""
@@ -272,13 +278,17 @@ class MemoryAgentRunner:
         draft: Draft,
         result: RunResult,
         organizer: str,
+        erasures: int,
     ) -> None:
         now = self._clock()
-        agent = Agents(tx).lock([lease.item.agent_id])[lease.item.agent_id]
+        agent = Agents(tx).lock([lease.item.agent_id]).get(lease.item.agent_id)
+        if not agent:
+            raise LeaseLost("What it should organize was forgotten.")
         summary = redact(result.summary)[:MAX_SUMMARY_CHARS]
         self._note_run(tx, agent, transcript, summary, now)
         Inbox(tx).lock(lease)
         draft, ended = self._end_corrected(tx, transcript, draft, now)
+        check_erasures(tx, transcript.owner, erasures)
         if ended:
             log.warning("inbox item %s: %s", lease.item.id, ended)
         changeset = Changeset(

@@ -26,7 +26,7 @@ from lifelong.organize.facts import Body, Fact, paragraphs, parse_fact
 from lifelong.redaction import redact, redact_json
 from lifelong.storage.base import Row, Transaction
 from lifelong.text.dates import with_dates_explained
-from lifelong.text.words import content_words, count_negations, fold
+from lifelong.text.words import content_words, count_negations
 from lifelong.types import Document, from_micros, from_optional_micros, to_micros
 
 ReviewKind = Literal["fact", "remember", "document", "forget"]
@@ -44,6 +44,7 @@ _ID = re.compile(r"[vV]?(\d{1,18})", re.ASCII)
 
 INSTRUCTION = "It is an instruction, a preference or says who somebody is, and rests on the agent's word alone."
 FORGET = "An agent asks to forget it."
+GONE = "There is nothing left to forget."
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +166,11 @@ class ReviewRows:
         if not rows:
             raise decided(self.get(f"v{number}"))
 
-    def erase(self, records: Collection[int], texts: Iterable[str]) -> None:
-        """Delete what rests on these records or holds one of these texts, whether it waits or not. A request to
+    def erase(self, records: Collection[int], holds_it: Callable[[str], bool]) -> None:
+        """Delete what rests on these records or holds what was said in them, whether it waits or not. A request to
         forget stays as a decision, without its words."""
-        forms = sorted({re.escape(fold(text)) for text in texts if text.strip()}, key=len, reverse=True)
-        named = re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)" if forms else r"(?!)")
         rows = self._tx.all("SELECT id, kind, payload FROM reviews WHERE owner = ?", self._owner)
-        held = [row for row in rows if named.search(fold(row[2]))]
+        held = [row for row in rows if holds_it(row[2])]
         resting = [
             row
             for row in rows

@@ -35,7 +35,7 @@ from lifelong.recall.core_facts import (
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.feedback import summary_line_id
 from lifelong.recall.items import Items, public_id
-from lifelong.recall.recall_log import RecallLog
+from lifelong.recall.recall_log import LogHits, RecallLog
 from lifelong.recall.replaced import NewerStatements, Statement, statements
 from lifelong.recall.search import Searcher, hit
 from lifelong.storage.base import Database, Transaction
@@ -140,6 +140,7 @@ class ContextBuilder:
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         kind, conversation, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
+        log_hits = self._recall_log.begin("injection", agent_id, conversation.message)
         core, later = self._core(conversation)
         pinned = self._with_speakers(pinned)
         core = list(zip(self._with_speakers([one for one, _ in core]), [of for _, of in core], strict=True))
@@ -162,7 +163,7 @@ class ContextBuilder:
             recent = self._recent(conversation, tokens, context, shown)
             explained = self._recent(conversation, tokens, context, shown, explain=True) if explain else recent
             context.add(recent, explained)
-        self._log(agent_id, focus, shown)
+        self._log(log_hits, shown)
         return str(context)
 
     def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, Conversation, list[Hit]]:
@@ -330,11 +331,11 @@ class ContextBuilder:
             )
         )
 
-    def _log(self, agent_id: str, focus: str, shown: Sequence[Hit]) -> None:
+    def _log(self, log_hits: LogHits, shown: Sequence[Hit]) -> None:
         if self._experiences:
             self._experiences.use(one.id for one in shown if one.kind == "experience")
         if shown:
-            self._recall_log.log("injection", agent_id, focus, shown)
+            log_hits(shown)
 
 
 class _ContextText:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from lifelong.collect.erasures import check_erasures, erasure_count
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import InputError, LifelongError, Outvoted
+from lifelong.errors import ErasedMeanwhile, InputError, LifelongError, Outvoted
 from lifelong.journal.indexing import trust_of
 from lifelong.journal.records import JournalRecord, first_record_of
 from lifelong.journal.service import JournalService
@@ -119,28 +121,29 @@ class Experiences:
             one = replace(one, entities=tuple(redact(validate_name(name, "An entity")) for name in entities))
         return self.add_all([one])[0]
 
-    def add_all(self, prepared: Sequence[Experience]) -> Sequence[str | None]:
-        """Add several prepared experiences, embedded together."""
+    def add_all(self, prepared: Sequence[Experience], erasures: int | None = None) -> Sequence[str | None]:
+        """Add several prepared experiences, embedded together. Raise `ErasedMeanwhile` where something was
+        forgotten since this count of `erasures`, with which their texts were read."""
         if not prepared:
             return []
         active = self._complete()
         self.flush()  # so that what was used just now is not evicted
         rows = active.embedder.embed([one.text for one in prepared])
-        return [self._add(one, row, active) for one, row in zip(prepared, rows, strict=True)]
+        return [self._add(one, row, active, erasures) for one, row in zip(prepared, rows, strict=True)]
 
-    def _add(self, one: Experience, vector: Vector, active: ActiveEmbedder) -> str | None:
+    def _add(self, one: Experience, vector: Vector, active: ActiveEmbedder, erasures: int | None) -> str | None:
         try:
             with self._lock:
                 if self._is_known(one, vector, active):
                     return None
-                item = self._database.write(lambda tx: self._insert(tx, one, active))
+                item = self._database.write(lambda tx: self._insert(tx, one, active, erasures))
                 if item is None:
                     return None
                 if not item.is_embedded:
                     self._put(item, vector, active)
                 return one.id
         except _EmbedderChanged:
-            return self.add_all([one])[0]
+            return self.add_all([one], erasures)[0]
 
     def _is_known(self, one: Experience, vector: Vector, active: ActiveEmbedder) -> bool:
         return any(
@@ -148,8 +151,12 @@ class Experiences:
             for other, cosine in self._near(active, vector, DEDUP_CANDIDATES)
         )
 
-    def _insert(self, tx: Transaction, one: Experience, active: ActiveEmbedder) -> ExperienceItem | None:
+    def _insert(
+        self, tx: Transaction, one: Experience, active: ActiveEmbedder, erasures: int | None
+    ) -> ExperienceItem | None:
         """Insert a row, and evict others for it. Return its item; none where it is known."""
+        if erasures is not None:
+            check_erasures(tx, self._owner, erasures)
         rows, states, now = ExperienceRows(tx, self._owner), IndexStates(tx), self._clock()
         if states.identity(states.lock(self._owner).embedder_id) not in ("", active.identity):
             raise _EmbedderChanged
@@ -168,7 +175,7 @@ class Experiences:
         try:
             partition = worker.partition(self._owner, active.identity)
             rows = [VectorRow(item.id, "experience", "", item.at, vector)] if made else []
-            worker.vectors(self._owner).put(partition, rows)
+            worker.put(partition, rows)
             worker.mark_embedded(self._owner, active.identity, made, [item.id])
         except LifelongError as error:
             log.warning("an experience is kept, but gets its vector later: %s", error)
@@ -311,17 +318,21 @@ class Experiences:
             log.warning("no experiences are extracted: %s", error)
             self._database.write(self._continue_by_time)
             return
-        if journal:
-            self._extract(journal)
+        while journal:
+            with suppress(ErasedMeanwhile):
+                self._extract(journal)
+                return
 
     def _extract(self, journal: JournalService) -> None:
-        read_until = self._database.read(lambda tx: ExperienceRows(tx, self._owner).read_until())
+        erasures, read_until = self._database.read(
+            lambda tx: (erasure_count(tx, self._owner), ExperienceRows(tx, self._owner).read_until())
+        )
         new, added, ended = _records_since(read_until, journal), 0, journal.ended()
         for start in range(0, len(new), EXTRACTION_BATCH):
             batch = new[start : start + EXTRACTION_BATCH]
             lasting = (record for record in batch if is_candidate(record) and record.id not in ended)
             prepared = [one for record in lasting if (one := _from_record(record, self._clock))]
-            added += sum(id_ is not None for id_ in self.add_all(prepared))
+            added += sum(id_ is not None for id_ in self.add_all(prepared, erasures))
             until = ReadUntil(batch[-1].id, self._clock())
             self._database.write(partial(self._set_read_until, until))
         log.info("extraction: %d record(s) read, %d experience(s) added", len(new), added)

@@ -11,10 +11,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifelong.errors import LifelongError, ModelError, Outvoted, StorageError
+from lifelong.collect.erasures import check_erasures, erasure_count
+from lifelong.errors import ErasedMeanwhile, LifelongError, ModelError, Outvoted, StorageError
 from lifelong.models.embedders.base import Embedder
 from lifelong.periodic import PeriodicThread
 from lifelong.recall.analyzer import SECRET
@@ -28,7 +30,7 @@ from lifelong.types import Clock, ItemKind
 
 if TYPE_CHECKING:
     from lifelong.models.embedders.base import Rows, Vector
-    from lifelong.vectors.base import VectorPartition, Vectors
+    from lifelong.vectors.base import VectorPartition, VectorRow, Vectors
 
 log = logging.getLogger("lifelong.recall")
 
@@ -130,16 +132,19 @@ class IndexWorker:
 
     def embed_pending(self, owner: str, limit: int = BATCH, kind: ItemKind | None = None) -> int:
         """Embed the oldest of an owner's items that wait, of one kind if named. Return how many there were."""
-        with _one_at_a_time:
-            return self._embed_pending(owner, limit, kind)
+        while True:
+            with _one_at_a_time, suppress(ErasedMeanwhile):
+                return self._embed_pending(owner, limit, kind)
 
     def _embed_pending(self, owner: str, limit: int, kind: ItemKind | None) -> int:
-        waiting = self._database.read(lambda tx: IndexStates(tx).pending(owner, limit, kind))
+        erasures, waiting = self._database.read(
+            lambda tx: (erasure_count(tx, owner), IndexStates(tx).pending(owner, limit, kind))
+        )
         if not waiting or not (active := self.active(owner)):
             return 0
         partition = self.partition(owner, active.identity)
         try:
-            made = self._make(partition, active.embedder, waiting)
+            made = self._make(partition, active.embedder, waiting, erasures)
         except ModelError:  # `error` says so, and it is tried again later
             return 0
         except StorageError as error:
@@ -151,23 +156,35 @@ class IndexWorker:
         return len(waiting)
 
     def _make(
-        self, partition: VectorPartition, embedder: Embedder, waiting: Sequence[ItemText]
+        self, partition: VectorPartition, embedder: Embedder, waiting: Sequence[ItemText], erasures: int
     ) -> dict[int, Vector]:
-        """Make and store the vectors of these items. Return them; those without a direction are left out."""
+        """Make and store the vectors of these items. Return them; those without a direction are left out. Raise
+        `ErasedMeanwhile` where something was forgotten since this count of `erasures`."""
         from lifelong.vectors.base import VectorRow
 
         texts = self._texts(waiting)
         made = {id_: row for id_, row in self.embed(embedder, texts) if row.any()}
-        self._database.write(lambda tx: Vocabulary(tx, partition.owner).add(text for _, text in texts))
+
+        def add_words(tx: Transaction) -> None:
+            check_erasures(tx, partition.owner, erasures)
+            Vocabulary(tx, partition.owner).add(text for _, text in texts)
+
+        self._database.write(add_words)
         rows = [
             VectorRow(one.item_id, one.kind, one.agent_id, one.at, made[one.item_id])
             for one in waiting
             if one.item_id in made
         ]
-        self.vectors(partition.owner).put(partition, rows)
-        if gone := self._database.read(lambda tx: IndexStates(tx).gone([*made])):  # all was rebuilt meanwhile
-            self.vectors(partition.owner).remove(partition, gone)
+        self.put(partition, rows)
         return made
+
+    def put(self, partition: VectorPartition, rows: Sequence[VectorRow]) -> None:
+        """Store vectors, but for those of items that are gone: all was rebuilt meanwhile, or they were
+        forgotten."""
+        self.vectors(partition.owner).put(partition, rows)
+        ids = [row.id for row in rows]
+        if gone := self._database.read(lambda tx: IndexStates(tx).gone(ids)):
+            self.vectors(partition.owner).remove(partition, gone)
 
     def mark_embedded(self, owner: str, identity: str, made: Mapping[int, Vector], ids: Sequence[int]) -> bool:
         """Note that these items have vectors of an embedder, or can have none; not for those that are gone, or
@@ -325,14 +342,19 @@ class IndexWorker:
     def _replace(self, owner: str) -> int:
         """Make a batch of vectors by the configured embedder; after the last one, these are in use."""
         embedder = self._embedders[0]
-        state, waiting = self._database.read(lambda tx: self._read_next(tx, owner))
+        erasures, (state, waiting) = self._database.read(
+            lambda tx: (erasure_count(tx, owner), self._read_next(tx, owner))
+        )
         embedder_id = state.next_embedder_id
         if embedder_id is None:
             return 0
         partition = self.partition(owner, self.identity(embedder))
         try:
             rows = self.vectors(owner).get(partition, [one.item_id for one in waiting])
-            self._make(partition, embedder, [one for one, row in zip(waiting, rows, strict=True) if not row.any()])
+            new = [one for one, row in zip(waiting, rows, strict=True) if not row.any()]
+            self._make(partition, embedder, new, erasures)
+        except ErasedMeanwhile:
+            return 1  # the batch is read again
         except ModelError:  # `error` says so, and it is tried again later
             return 0
         except StorageError as error:

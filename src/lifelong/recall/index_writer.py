@@ -11,14 +11,17 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lifelong.collect.erasures import check_erasures, erasure_count
 from lifelong.collect.history import History, IndexableRecord, RecordRow
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import (
+    ErasedMeanwhile,
     LifelongError,
     StorageBusy,
     StorageCorrupt,
@@ -46,6 +49,7 @@ from lifelong.types import (
 log = logging.getLogger("lifelong.recall")
 
 MEMORY_AGENT = "memory-agent"
+MAX_SYNC_TRIES = 3  # of files from which something was forgotten meanwhile
 SEARCHABLE_TYPES = frozenset(("user_message", "assistant_message", "note", "system_message", "tool_result"))
 """The types of record that become items. A tool call is left out: its result says more."""
 LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
@@ -383,6 +387,14 @@ class FileSync:
     def sync(self, versions: Mapping[str, int]) -> int:
         """Update the items from the files; `versions` has every owner's version of the index. Return how many were
         added, changed or hidden."""
+        for _ in range(MAX_SYNC_TRIES):
+            with suppress(ErasedMeanwhile):
+                return self._sync(versions)
+            self._read = {}
+        return 0  # the next look reads the files again
+
+    def _sync(self, versions: Mapping[str, int]) -> int:
+        erasures = self._database.read(lambda tx: erasure_count(tx, self._owner))  # before the files are read
         found = {path: change for path in self._files() if (change := _change(path))}
         version = versions.get(self._owner, 0)
         if self._synced == (version, found):
@@ -390,7 +402,7 @@ class FileSync:
         self._read = {path: self._read_file(path, change) for path, change in found.items()}
         indexed = self._database.read(lambda tx: Items(tx, self._owner).refs(self._kind))
         newest = _newest(self._read)
-        counts = {path: self._index_file(path, items, indexed) for path, items in newest.items()}
+        counts = {path: self._index_file(path, items, indexed, erasures) for path, items in newest.items()}
         all_indexed = None not in counts.values()
         hidden: set[str] = set()
         if all_indexed and all(file.items is not None for file in self._read.values()):
@@ -419,11 +431,11 @@ class FileSync:
         }
         return SyncedFile(change, items | same)
 
-    def _index_file(self, path: Path, items: dict[str, Item], indexed: set[str]) -> int | None:
+    def _index_file(self, path: Path, items: dict[str, Item], indexed: set[str], erasures: int) -> int | None:
         """Return how many items came or changed; none where the database refuses the file's items."""
         new = {ref: it for ref, it in items.items() if ref not in indexed or self._texts.get(ref) != it.text}
         try:
-            changed = self._database.write(lambda tx: self._index(tx, new, indexed)) if new else 0
+            changed = self._database.write(lambda tx: self._index(tx, new, indexed, erasures)) if new else 0
         except (StorageUnavailable, StorageBusy, StorageFull, StorageCorrupt):
             raise
         except (StorageError, ValueError) as error:
@@ -435,7 +447,8 @@ class FileSync:
         self._texts |= {ref: item.text for ref, item in new.items()}
         return changed
 
-    def _index(self, tx: Transaction, new: dict[str, Item], indexed: set[str]) -> int:
+    def _index(self, tx: Transaction, new: dict[str, Item], indexed: set[str], erasures: int) -> int:
+        check_erasures(tx, self._owner, erasures)
         items, now = Items(tx, self._owner), self._clock()
         changed = items.replace(new.values(), now) | (new.keys() - indexed)
         items.put([item for ref, item in new.items() if ref in changed], now, rebuilding=not indexed)

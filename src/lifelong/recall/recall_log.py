@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from lifelong.collect.erasures import erasure_count, is_unchanged
 from lifelong.errors import InputError, LifelongError, RecallNotFound
 from lifelong.periodic import PeriodicThread
 from lifelong.redaction import redact
-from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
+from lifelong.storage.base import NO_LIMIT, Database, Param, Row, Transaction
 from lifelong.types import Clock, from_micros, to_micros
 from lifelong.validation import validate_count
 
@@ -109,6 +110,10 @@ class Scorable(Protocol):
     def score(self) -> float: ...
 
 
+LogHits: TypeAlias = Callable[[Sequence[Scorable]], None]
+"""Logs what came back for a question."""
+
+
 class Scored(NamedTuple):
     """A hit as the log has it. Its text is found by its id."""
 
@@ -138,10 +143,17 @@ class RecallLog:
         self._clock = clock
         self._writer = writer
 
-    def log(self, purpose: Purpose, agent_id: str, question: str, hits: Sequence[Scorable]) -> None:
-        """Log a search. Waits for no disk, and never fails."""
-        scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
-        self._writer.log(self._owner, Recalled(0, self._clock(), purpose, agent_id, question, scored))
+    def begin(self, purpose: Purpose, agent_id: str, question: str) -> LogHits:
+        """Begin a search. Return what logs it with its hits, which waits for no disk, and never fails. Where
+        something is forgotten before it is written, it is not logged."""
+        erasures = self._database.read(lambda tx: erasure_count(tx, self._owner))
+
+        def log_hits(hits: Sequence[Scorable]) -> None:
+            scored = tuple(Scored(hit.id, hit.score, rank) for rank, hit in enumerate(hits, 1))
+            asked = Recalled(0, self._clock(), purpose, agent_id, question, scored)
+            self._writer.log(self._owner, asked, erasures)
+
+        return log_hits
 
     def recent(self, limit: int) -> list[Recalled]:
         """Return the newest first."""
@@ -168,13 +180,13 @@ class RecallLogWriter:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._behind: WriteBehind[tuple[str, Recalled]] = WriteBehind(
+        self._behind: WriteBehind[tuple[str, int, Recalled]] = WriteBehind(
             "recall-log", "recalls are not in the log", self._write
         )
 
-    def log(self, owner: str, asked: Recalled) -> None:
-        """Log a search. Waits for no disk, and never fails."""
-        self._behind.put((owner, asked))
+    def log(self, owner: str, asked: Recalled, erasures: int) -> None:
+        """Log a search that was begun at this count of erasures. Waits for no disk, and never fails."""
+        self._behind.put((owner, erasures, asked))
 
     def flush(self) -> None:
         """Write what waits, now."""
@@ -184,25 +196,28 @@ class RecallLogWriter:
         """Write what waits, and end the thread."""
         self._behind.close()
 
-    def _write(self, asked: Sequence[tuple[str, Recalled]]) -> None:
+    def _write(self, asked: Sequence[tuple[str, int, Recalled]]) -> None:
         """Insert the rows, and delete the oldest of each owner beyond the limit. A question is redacted before it
         is cut, since half a secret is not found."""
-        rows = [
-            (
-                owner,
-                to_micros(one.at),
-                one.purpose,
-                one.agent_id,
-                redact(one.question)[:MAX_LOGGED_CHARS],
-                json.dumps(one.hits),
+        rows: dict[tuple[str, int], list[tuple[Param, ...]]] = {}
+        for owner, erasures, one in asked:
+            rows.setdefault((owner, erasures), []).append(
+                (
+                    owner,
+                    to_micros(one.at),
+                    one.purpose,
+                    one.agent_id,
+                    redact(one.question)[:MAX_LOGGED_CHARS],
+                    json.dumps(one.hits),
+                )
             )
-            for owner, one in asked
-        ]
 
         def work(tx: Transaction) -> None:
             columns = "(owner, at, purpose, agent_id, question, hits)"
-            tx.many(f"INSERT INTO recalls {columns} VALUES (?, ?, ?, ?, ?, ?)", rows)
-            for owner in {owner for owner, _ in asked}:
+            for owner, erasures in sorted(rows):
+                if is_unchanged(tx, owner, erasures):
+                    tx.many(f"INSERT INTO recalls {columns} VALUES (?, ?, ?, ?, ?, ?)", rows[owner, erasures])
+            for owner in {owner for owner, _ in rows}:
                 tx.run(
                     "DELETE FROM recalls WHERE owner = ? AND id <= "
                     "(SELECT id FROM recalls WHERE owner = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 from lifelong.errors import InputError
 from lifelong.recall.context import SOURCE_LABELS, fenced, shortened
@@ -15,6 +15,7 @@ from lifelong.tools import Tool, tool
 from lifelong.types import NOTHING_KNOWN, ONLY_NEAREST, Found, Hit, nothing_known
 
 if TYPE_CHECKING:
+    from lifelong.recall.recall_log import LogHits
     from lifelong.recall.relations import Relations
 
 MAX_TOOL_HITS = 50
@@ -34,9 +35,6 @@ _ABOUT = {
     "turn-summary": "turns",
     "": "nobody in particular",
 }
-
-LogSearch: TypeAlias = Callable[[str, Sequence[Experience]], object]
-"""Logs a question and what came back."""
 
 
 def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str], Relations]) -> tuple[Tool, ...]:
@@ -102,8 +100,9 @@ def _neighbours(found: Relations) -> Iterator[str]:
         yield from _hits(one.evidence, f"{found.entity} {one.name}", "  ")
 
 
-def query_experiences(experiences: Experiences, log_search: LogSearch) -> Tool:
-    """Return the tool that finds experiences, with their dates and scores (SPEC R7)."""
+def query_experiences(experiences: Experiences, begin_log: Callable[[str], LogHits]) -> Tool:
+    """Return the tool that finds experiences, with their dates and scores (SPEC R7). `begin_log` is called with
+    what is asked, and returns what logs the hits."""
 
     def query(
         query: Annotated[str, "What to look for, in words or as a question."],
@@ -113,8 +112,9 @@ def query_experiences(experiences: Experiences, log_search: LogSearch) -> Tool:
         ] = None,
     ) -> str:
         _check_count(top_k, "experiences")
+        log_hits = begin_log(query)
         found = experiences.query(query, top_k)
-        log_search(query, [replace(one, id=one.id[:SHORT_ID]) for one in found])
+        log_hits([replace(one, id=one.id[:SHORT_ID]) for one in found])
         if not found:
             return f"No experiences found. {NOTHING_KNOWN}"
         if group_by is None:

@@ -689,6 +689,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "ALTER TABLE items ADD COLUMN approved_by TEXT NOT NULL DEFAULT ''",
         ),
     ),
+    Migration(
+        21,
+        "how often something of a user was forgotten",
+        ("CREATE TABLE erasure_counts (owner TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL)",),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

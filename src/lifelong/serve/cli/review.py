@@ -63,7 +63,8 @@ def approve(memory: Memory, item: ReviewArgument, by: ByOption = "") -> Answer:
     Example: lifelong review approve v1
     """
     done = memory.reviews.approve(item, by=by)
-    result = "It was forgotten." if done.kind == "forget" else "It is remembered from now on."
+    forgotten = done.change or "It was forgotten."
+    result = forgotten if done.kind == "forget" else "It is remembered from now on."
     return Answer(done, lambda: print_done(f"{done.id} is approved by {done.decided_by}. {result}"))
 
 
