@@ -262,17 +262,20 @@ def in_progress(what: str, *, quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def showing_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Give what is to be called with the part under way, how much of it is done, and how much there is. It is
-    shown on a terminal."""
+    """Give what is to be called with the part under way, how much of it is done, and how much there is (0: not
+    known). It is shown on a terminal, as a bar."""
     if quiet or not sys.stderr.isatty():
         yield lambda part, done, total: None
         return
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Console(stderr=True).status(what) as status:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
 
         def show(part: str, done: int, total: int) -> None:
-            status.update(f"{what} {part} {done:,} of {total:,}" if total else f"{what} {part}")
+            bar.update(task, description=f"{what} {part}", completed=done, total=total or None)
 
         yield show
 

@@ -408,35 +408,3 @@ def export(
         return
     records, files = counted(done.counts["records"], "record"), counted(done.files, "file")
     print_done(f"{done.folder} has everything of {user}: {records}, {files}, {done.bytes:,} bytes.")
-
-
-@verbs.command("import")
-def import_(
-    folder: Annotated[Path, typer.Argument(help="A folder that `lifelong export` wrote.")],
-    user: Annotated[
-        str | None, typer.Option("--user", help="The user to make. Left out: as exported.", metavar="NAME")
-    ] = None,
-    home: HomeOption = DEFAULT_HOME,
-    as_json: JsonOption = False,
-) -> None:
-    """Make a user from an export, whole or not at all. The user must hold nothing yet.
-
-    Example: lifelong import ~/exported --user copy
-    """
-    from lifelong.home import existing_home
-    from lifelong.memory import Store
-
-    with Store.open(existing_home(home).path) as store, showing_progress("Importing", quiet=as_json) as progress:
-        done = store.import_user(folder, user, progress=progress)
-        waiting = store.user(done.user).admin.unindexed()
-    if as_json:
-        print_json({**done._asdict(), "unindexed": waiting})
-        return
-    for remark in done.remarks:
-        print_text(remark)
-    if done.renumbered:
-        print_text("Other users of this home have some of its ids, so records and sessions have new ones.")
-    if waiting:
-        print_text(f"{counted(waiting, 'item')} of the home wait for the index: let a worker run.")
-    records, files = counted(done.counts["records"], "record"), counted(done.files, "file")
-    print_done(f"The user {done.user} is imported: {records}, {files}.")

@@ -1,0 +1,97 @@
+"""Read an export of Claude (claude.ai): conversations.json, where each conversation has its `chat_messages`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from lifelong.collect.messages import to_records
+from lifelong.errors import InputError
+from lifelong.importers.base import (
+    Conversation,
+    Message,
+    Object,
+    Skip,
+    digest,
+    key_of,
+    list_of,
+    object_of,
+    text_of,
+    time_of,
+)
+from lifelong.importers.sources import Broken, Piece, Place, Source, parse
+from lifelong.types import Note, Record
+
+FILES = r"conversations(?:[-_]?\d+)?\.json"
+ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
+
+
+class Claude:
+    """Read conversations.json. Projects and the account are left out."""
+
+    label = "Claude"
+    connector = "claude"
+
+    def recognize(self, source: Source) -> str:
+        named = (name for name, one in source.samples if isinstance(one.get("chat_messages"), list))
+        return f"{name} has conversations with `chat_messages`" if (name := next(named, "")) else ""
+
+    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
+        files = source.numbers(FILES)
+        if not files:
+            yield Skip("no conversations.json: name the zip archive or the folder of the export")
+        for number in files:
+            for found in source.entries(number, ("conversations",)):
+                yield Skip(found.reason) if isinstance(found, Broken) else found
+
+    def load(self, source: Source, place: Place) -> object:
+        return parse(source.read(place))
+
+    def conversation(self, piece: Piece) -> Conversation:
+        given = object_of(piece.content)
+        said = list_of(given.get("chat_messages"))
+        if not said:
+            raise Skip("a conversation without messages")
+        own_id = text_of(given.get("uuid")) or digest(said[0])
+        messages, skipped = [], []
+        for number, one in enumerate(map(object_of, said)):
+            try:
+                records = _read(one)
+            except Skip as skip:
+                skipped.append(str(skip))
+                continue
+            if records:
+                at = time_of(one.get("created_at"), given.get("created_at"))
+                key = key_of(text_of(one.get("uuid")) or f"{own_id}/{number}")
+                messages.append(Message(key, [replace(record, at=record.at or at) for record in records]))
+        return Conversation(own_id, messages, text_of(given.get("name")), skipped=skipped)
+
+
+def _read(said: Object) -> list[Record]:
+    """Return the records of a message: what was said, the tools that were used, and the files that came along,
+    which are data."""
+    role = ROLES.get(text_of(said.get("sender")))
+    if role is None:
+        raise Skip(f"a message of the unknown sender {said.get('sender')!r:.50}")
+    blocks = [block for block in list_of(said.get("content")) if _is_readable(block)]
+    given: list[object] = blocks or [{"type": "text", "text": text_of(said.get("text"))}]
+    records = to_records([{"role": role, "content": given}]) if given else []
+    for file in map(object_of, [*list_of(said.get("attachments")), *list_of(said.get("files"))]):
+        name, text = text_of(file.get("file_name")), text_of(file.get("extracted_content"))
+        if name or text:
+            placeholder = f"[file: {name}]" if name else "[file]"
+            records.append(Note(f"{placeholder}\n\n{text}".strip(), provenance="tool"))
+    return records
+
+
+def _is_readable(block: object) -> bool:
+    if not isinstance(block, Mapping):
+        return False
+    try:
+        to_records([{"role": "user", "content": [block]}])
+    except InputError:
+        return False
+    return True
+
+
+IMPORTER = Claude()
