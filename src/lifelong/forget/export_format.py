@@ -233,7 +233,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir() or place.is_symlink() or not place.is_file():
         raise InputError(
             f"{folder} is not an export of lifelong: it has no {MANIFEST}. Name a folder that `lifelong export` "
-            "wrote."
+            "wrote; chats of other products are read by memory.import_from."
         )
     try:
         if place.stat().st_size > MAX_MANIFEST_BYTES:
@@ -243,7 +243,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{place} cannot be read: {error}. Nothing was imported; export again.") from error
     if not isinstance(given, dict) or given.get("format") != FORMAT:
         raise InputError(
-            f"{place} is not the manifest of an export of lifelong. Name a folder that `lifelong export` wrote."
+            f"{place} is not the manifest of an export of lifelong. Name a folder that `lifelong export` wrote; "
+            "chats of other products are read by memory.import_from."
         )
     if given.get("version") != VERSION:
         raise InputError(

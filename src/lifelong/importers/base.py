@@ -57,10 +57,11 @@ class Conversation(NamedTuple):
 
 class Importer(Protocol):
     """Read one format. `label` is its name for people, `connector` the one of the agent that its conversations
-    belong to."""
+    belong to; `units` are what a conversation and a message of it are called."""
 
     label: str
     connector: str
+    units: tuple[str, str]
 
     def recognize(self, source: Source) -> str:
         """Return how the format is known from the source, as the end of a sentence; empty if it is another."""

@@ -38,16 +38,14 @@ class ChatGPT:
 
     label = "ChatGPT"
     connector = "chatgpt"
+    units = ("conversation", "message")
 
     def recognize(self, source: Source) -> str:
         named = (name for name, one in source.samples if isinstance(one.get("mapping"), dict))
         return f"{name} has conversations with a `mapping`" if (name := next(named, "")) else ""
 
     def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        files = source.numbers(FILES)
-        if not files:
-            yield Skip("no conversations.json: name the zip archive or the folder of the export")
-        for number in files:
+        for number in source.numbers(FILES):
             for found in source.entries(number, ("conversations",)):
                 yield Skip(found.reason) if isinstance(found, Broken) else found
 
@@ -57,8 +55,6 @@ class ChatGPT:
     def conversation(self, piece: Piece) -> Conversation:
         given = object_of(piece.content)
         mapping = object_of(given.get("mapping"))
-        if not mapping:
-            raise Skip("a conversation without messages")
         own_id = text_of(given.get("conversation_id")) or text_of(given.get("id")) or digest(sorted(mapping))
         last = time_of(given.get("create_time"))
         messages, skipped = [], []
@@ -82,7 +78,7 @@ def _branch(mapping: Object, current: str) -> list[tuple[str, Object]]:
     parent ends the branch, and so does one that was seen."""
     if current not in mapping:
         times = {one: _time(mapping[one]) for one in mapping}
-        current = max((one for one in mapping if times[one]), key=lambda one: times[one], default=[*mapping][-1])
+        current = max((one for one in mapping if times[one]), key=lambda one: times[one], default="")
     branch: list[tuple[str, Object]] = []
     seen: set[str] = set()
     while current in mapping and current not in seen:

@@ -31,16 +31,14 @@ class Claude:
 
     label = "Claude"
     connector = "claude"
+    units = ("conversation", "message")
 
     def recognize(self, source: Source) -> str:
         named = (name for name, one in source.samples if isinstance(one.get("chat_messages"), list))
         return f"{name} has conversations with `chat_messages`" if (name := next(named, "")) else ""
 
     def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        files = source.numbers(FILES)
-        if not files:
-            yield Skip("no conversations.json: name the zip archive or the folder of the export")
-        for number in files:
+        for number in source.numbers(FILES):
             for found in source.entries(number, ("conversations",)):
                 yield Skip(found.reason) if isinstance(found, Broken) else found
 
@@ -50,9 +48,7 @@ class Claude:
     def conversation(self, piece: Piece) -> Conversation:
         given = object_of(piece.content)
         said = list_of(given.get("chat_messages"))
-        if not said:
-            raise Skip("a conversation without messages")
-        own_id = text_of(given.get("uuid")) or digest(said[0])
+        own_id = text_of(given.get("uuid")) or digest(said[:1])
         messages, skipped = [], []
         for number, one in enumerate(map(object_of, said)):
             try:

@@ -35,6 +35,7 @@ class ClaudeCode:
 
     label = "Claude Code"
     connector = "claude-code"
+    units = ("session", "message")
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:

@@ -31,6 +31,7 @@ class Codex:
 
     label = "Codex"
     connector = "codex"
+    units = ("session", "message")
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:

@@ -43,7 +43,8 @@ Progress = Callable[[str, int, int], object]
 class ImportReport:
     """What was found, and what became of it. `how` says how the kind was recognized. `messages` have one record or
     several: `added` of these are new, `known` were here before. `skipped` counts what was left out, by the reason.
-    With `dry_run` nothing was stored: `added` is what would be."""
+    `units` are what a conversation and a message are called there. With `dry_run` nothing was stored: `added` is
+    what would be."""
 
     kind: str
     label: str
@@ -55,6 +56,7 @@ class ImportReport:
     added: int = 0
     known: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
+    units: tuple[str, str] = ("conversation", "message")
     dry_run: bool = False
 
 
@@ -76,7 +78,7 @@ def recognize(source: Source) -> tuple[str, str]:
         if how := get_importer(kind).recognize(source):
             return kind, how
     raise InputError(
-        f"{source.path} is nothing that can be imported{_contents(source)}. What can be:\n"
+        f"{source.path} is of no kind that can be imported{_contents(source)}. The kinds:\n"
         f"{list_kinds()}\nIf it is one of these, say which with --as KIND."
     )
 
@@ -97,8 +99,11 @@ def import_source(
         kind, how = (kind, "you said so") if kind else recognize(source)
         task = _Import(kind, how, source, target, progress)
         task.survey(count_known=dry_run)
-        if not task.places and not task.skipped:
-            raise InputError(f"{path} holds nothing to import{_contents(source)}. It was read as {KINDS[kind]}.")
+        if not task.places:
+            reasons = "".join(f"; left out: {count} x {reason}" for reason, count in task.skipped.items())
+            raise InputError(
+                f"Nothing in {path} can be imported{_contents(source)}{reasons}. It was read as {KINDS[kind]}."
+            )
         return task.report(dry_run=True) if dry_run else task.store()
 
 
@@ -136,6 +141,8 @@ class _Import:
             self.skipped.update(found.skipped)
             times = [record.at for message in found.messages for record in message.records if record.at]
             if not found.messages:
+                unit, part = self._importer.units
+                self.skipped.update([] if found.skipped else [f"a {unit} without {part}s"])
                 continue
             self._ids.add(hash((found.id, found.channel)))
             self._messages += len(found.messages)
@@ -143,7 +150,7 @@ class _Import:
             self._first = min([*times, self._first] if self._first else times, default=None)
             self._last = max([*times, self._last] if self._last else times, default=None)
             self.places.append((min(times, default=_LAST), piece.place))
-            self._progress("conversations found", len(self._ids), 0)
+            self._progress(f"{self._importer.units[0]}s found", len(self._ids), 0)
             if count_known:
                 keys = [key for key, _ in _keyed(found.messages)]
                 known = len(self._target.find_known(self._agent(found), keys))
@@ -170,7 +177,7 @@ class _Import:
                 if self._size >= RECORDS_PER_WRITE or self._chars >= CHARS_PER_WRITE:
                     self._flush()
             done += len(found.messages)
-            self._progress("messages", done, self._messages)
+            self._progress(f"{self._importer.units[1]}s", done, self._messages)
         self._flush()
         return self.report(dry_run=False)
 
@@ -181,6 +188,7 @@ class _Import:
             *(self._kind, self._importer.label, self._how, len(self._ids), self._messages),
             *(self._first, self._last, self._stored.added, self._stored.known),
             skipped=dict(self.skipped.most_common()),
+            units=self._importer.units,
             dry_run=dry_run,
         )
 

@@ -38,6 +38,7 @@ class JsonLines:
 
     label = "JSON Lines"
     connector = "jsonl"
+    units = ("conversation", "message")
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:
@@ -119,8 +120,6 @@ def _conversation(given: Object) -> Conversation:
         keyed.append(({"created_at": begun, **one} if begun else one, _key(own_id, one, str(counts[same]))))
         counts[same] += 1
     messages, skipped = _read(keyed)
-    if not messages and not skipped:
-        raise Skip("a conversation without messages")
     return Conversation(own_id, messages, text_of(given.get("title")), skipped=skipped)
 
 

@@ -33,6 +33,7 @@ class Markdown:
 
     label = "Markdown"
     connector = "notes"
+    units = ("file", "note")
 
     def recognize(self, source: Source) -> str:
         found = [one.name for one in source.files if re.fullmatch(FILES, one.name, re.IGNORECASE)]
@@ -59,8 +60,6 @@ class Markdown:
         at = _date(about) or piece.modified
         provenance: Provenance = "web" if _CLIPPED.search(about) else "user"
         notes = {key_of(piece.name, digest(note)): note for note in split_notes(body, piece.name)}
-        if not notes:
-            raise Skip("a file without text")
         messages = [Message(key, [Note(note, provenance=provenance, at=at)]) for key, note in notes.items()]
         return Conversation(piece.name, messages, piece.name)
 

@@ -19,6 +19,7 @@ class Mem0:
 
     label = "mem0"
     connector = "mem0"
+    units = ("list", "note")
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:

@@ -109,10 +109,10 @@ def _import_from(
         print_json({"user": memory.user, "report": done, **counts})
         return
     if dry_run:
-        print_text(f"Nothing was stored. {done.added:,} records would be new.")
+        print_text(f"Nothing was stored. {counted(done.added, 'record')} would be new.")
         return
     print_done(f"{counted(done.added, 'record')} added; {done.known:,} were here before.")
-    if counts:
+    if counts.get("organized"):
         documents = hint("documents tree", memory.home.path, memory.user)
         print_done(f"Organized {counted(counts['organized'], 'transcript')}. See: {documents}")
     if not organize or counts["waiting"] or counts["failed"]:
@@ -124,7 +124,7 @@ def _import_from(
 def _summary(done: ImportReport) -> str:
     """Return what was found, and what was left out and why, a line each."""
     when = f", {done.first:%Y-%m-%d} to {done.last:%Y-%m-%d}" if done.first and done.last else ""
-    found = f"{counted(done.conversations, 'conversation')}, {counted(done.messages, 'message')}{when}"
+    found = f"{counted(done.conversations, done.units[0])}, {counted(done.messages, done.units[1])}{when}"
     lines = [f"{done.label} ({done.how}): {found}"]
     lines += [f"  left out: {count:,} x {reason}" for reason, count in done.skipped.items()]
     return "\n".join(lines)
