@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -423,6 +424,7 @@ class _Intake:
                 )
 
 
+@lru_cache(maxsize=4096)  # an import asks for each key twice
 def safe_key(key: str) -> str:
     """Return the key that is stored: of one that looks like a secret, its hash, which tells a retry as well."""
     return blake2b(key.encode(), digest_size=16).hexdigest() if has_secret(key) else key

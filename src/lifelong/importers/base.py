@@ -14,7 +14,7 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import NamedTuple, Protocol, TypeAlias, cast
 
-from lifelong.importers.sources import Piece, Place, Source
+from lifelong.importers.sources import Broken, Piece, Place, Source, parse
 from lifelong.types import Record
 
 KINDS = {
@@ -84,6 +84,34 @@ def get_importer(kind: str) -> Importer:
 
 
 # What importers share
+
+
+class WholeFiles:
+    """Cut a source into its files: the content of a piece is the file."""
+
+    files: str
+
+    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
+        for number in source.numbers(self.files):
+            yield source.whole(number)
+
+    def load(self, source: Source, place: Place) -> object:
+        return source.files[place.file]
+
+
+class JsonEntries:
+    """Cut a source into the entries of JSON arrays: of those with one of these names, or which are a file."""
+
+    files: str
+    arrays: tuple[str, ...]
+
+    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
+        for number in source.numbers(self.files):
+            for found in source.entries(number, self.arrays):
+                yield Skip(found.reason) if isinstance(found, Broken) else found
+
+    def load(self, source: Source, place: Place) -> object:
+        return parse(source.read(place))
 
 
 def object_of(value: object) -> Object:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import cast
 
 from lifelong.importers.base import (
     Conversation,
+    JsonEntries,
     Message,
     Object,
     Skip,
@@ -23,34 +23,27 @@ from lifelong.importers.base import (
     text_of,
     time_of,
 )
-from lifelong.importers.sources import Broken, Piece, Place, Source, parse
+from lifelong.importers.sources import Piece, Source
 from lifelong.types import AssistantMessage, Json, Record, SystemMessage, ToolCall, ToolResult, UserMessage
 
-FILES = r"conversations(?:[-_]?\d+)?\.json"
 NOT_SAID = {"thoughts", "reasoning_recap", "model_editable_context", "app_pairing_content"}
 WEB_TOOLS = ("browser", "web", "tether")
 MEDIA = {"image": "image", "audio": "audio", "video": "video", "real_time": "audio"}  # how a part's type begins
 _CITATION = re.compile(r"\ue200[^\ue201]{0,500}\ue201|【\d+†[^】]{0,100}】")
 
 
-class ChatGPT:
+class ChatGPT(JsonEntries):
     """Read conversations.json, or its parts conversations-000.json and so on."""
 
     label = "ChatGPT"
     connector = "chatgpt"
     units = ("conversation", "message")
+    files = r"conversations(?:[-_]?\d+)?\.json"
+    arrays = ("conversations",)
 
     def recognize(self, source: Source) -> str:
         named = (name for name, one in source.samples if isinstance(one.get("mapping"), dict))
         return f"{name} has conversations with a `mapping`" if (name := next(named, "")) else ""
-
-    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        for number in source.numbers(FILES):
-            for found in source.entries(number, ("conversations",)):
-                yield Skip(found.reason) if isinstance(found, Broken) else found
-
-    def load(self, source: Source, place: Place) -> object:
-        return parse(source.read(place))
 
     def conversation(self, piece: Piece) -> Conversation:
         given = object_of(piece.content)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from lifelong.collect.messages import to_records
 from lifelong.errors import InputError
 from lifelong.importers.base import (
     Conversation,
+    JsonEntries,
     Message,
     Object,
     Skip,
@@ -19,31 +20,24 @@ from lifelong.importers.base import (
     text_of,
     time_of,
 )
-from lifelong.importers.sources import Broken, Piece, Place, Source, parse
+from lifelong.importers.sources import Piece, Source
 from lifelong.types import Note, Record
 
-FILES = r"conversations(?:[-_]?\d+)?\.json"
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
-class Claude:
+class Claude(JsonEntries):
     """Read conversations.json. Projects and the account are left out."""
 
     label = "Claude"
     connector = "claude"
     units = ("conversation", "message")
+    files = r"conversations(?:[-_]?\d+)?\.json"
+    arrays = ("conversations",)
 
     def recognize(self, source: Source) -> str:
         named = (name for name, one in source.samples if isinstance(one.get("chat_messages"), list))
         return f"{name} has conversations with `chat_messages`" if (name := next(named, "")) else ""
-
-    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        for number in source.numbers(FILES):
-            for found in source.entries(number, ("conversations",)):
-                yield Skip(found.reason) if isinstance(found, Broken) else found
-
-    def load(self, source: Source, place: Place) -> object:
-        return parse(source.read(place))
 
     def conversation(self, piece: Piece) -> Conversation:
         given = object_of(piece.content)

@@ -6,7 +6,6 @@ imported again. Subagents, and what the host wrote itself, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from lifelong.collect.claude_code import INTERRUPTED, TextKeys, text_of_message, without_host_text
@@ -16,39 +15,33 @@ from lifelong.importers.base import (
     Conversation,
     Message,
     Object,
-    Skip,
+    WholeFiles,
     digest,
     key_of,
     object_of,
     text_of,
     time_of,
 )
-from lifelong.importers.sources import Piece, Place, Source, SourceFile, parse, read_lines
+from lifelong.importers.sources import Piece, Source, SourceFile, parse, read_lines
 from lifelong.types import AssistantMessage, Record, SystemMessage, UserMessage
 
 SPOKEN = ("user", "assistant")
 HOST = ("isMeta", "isSidechain")
 
 
-class ClaudeCode:
+class ClaudeCode(WholeFiles):
     """Read a session's file, or all of a folder."""
 
     label = "Claude Code"
     connector = "claude-code"
     units = ("session", "message")
+    files = r".*\.jsonl"
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:
             if name.endswith(".jsonl") and "sessionId" in one and ("message" in one or "uuid" in one):
                 return f"{name} has lines with `sessionId` and `uuid`"
         return ""
-
-    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        for number in source.numbers(r".*\.jsonl"):
-            yield source.whole(number)
-
-    def load(self, source: Source, place: Place) -> object:
-        return source.files[place.file]
 
     def conversation(self, piece: Piece) -> Conversation:
         assert isinstance(piece.content, SourceFile)

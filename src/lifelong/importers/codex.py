@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from lifelong.collect.claude_code import without_host_text
 from lifelong.collect.messages import to_records, with_tool_names
 from lifelong.errors import InputError
-from lifelong.importers.base import Conversation, Message, Object, Skip, object_of, text_of, time_of
-from lifelong.importers.sources import Piece, Place, Source, SourceFile, parse, read_lines
+from lifelong.importers.base import Conversation, Message, Object, Skip, WholeFiles, object_of, text_of, time_of
+from lifelong.importers.sources import Piece, Source, SourceFile, parse, read_lines
 from lifelong.types import Record, SystemMessage, ToolResult, UserMessage
 
 ITEMS = ("_call", "_call_output")  # how the types of tool calls and their results end
@@ -26,12 +25,13 @@ _HOST_TAG = re.compile(
 _AGENTS_FILE = "# AGENTS.md instructions for "
 
 
-class Codex:
+class Codex(WholeFiles):
     """Read a session's file, or all of a folder."""
 
     label = "Codex"
     connector = "codex"
     units = ("session", "message")
+    files = r".*\.jsonl"
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:
@@ -42,13 +42,6 @@ class Codex:
             if {"id", "timestamp", "instructions"} <= one.keys() and "role" not in one:
                 return f"{name} begins with the `id` and `instructions` of a session"
         return ""
-
-    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        for number in source.numbers(r".*\.jsonl"):
-            yield source.whole(number)
-
-    def load(self, source: Source, place: Place) -> object:
-        return source.files[place.file]
 
     def conversation(self, piece: Piece) -> Conversation:
         assert isinstance(piece.content, SourceFile)

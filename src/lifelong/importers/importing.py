@@ -98,7 +98,10 @@ def import_source(
     with Source(path) as source:
         kind, how = (kind, "you said so") if kind else recognize(source)
         task = _Import(kind, how, source, target, progress)
-        task.survey(count_known=dry_run)
+        try:
+            task.survey(count_known=dry_run)
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
         if not task.places:
             reasons = "".join(f"; left out: {count} x {reason}" for reason, count in task.skipped.items())
             raise InputError(
@@ -138,6 +141,9 @@ class _Import:
             except Skip as skip:
                 self.skipped[str(skip)] += 1
                 continue
+            except OSError as error:
+                self.skipped[f"a file that cannot be read: {error.strerror}"] += 1
+                continue
             self.skipped.update(found.skipped)
             times = [record.at for message in found.messages for record in message.records if record.at]
             if not found.messages:
@@ -165,7 +171,7 @@ class _Import:
             try:
                 content = self._importer.load(self._source, place)
                 found = self._read(Piece(place, file.name, file.modified, content))
-            except Skip:
+            except (Skip, OSError):
                 continue  # counted before
             agent, note = self._agent(found), self._note(found)
             keyed = [*_keyed(found.messages)]

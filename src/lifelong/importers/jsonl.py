@@ -63,8 +63,8 @@ class JsonLines:
             line = found._replace(content=[(found.place.start, given)])
             if group and _goes_on(group, given):
                 size = found.place.start + found.place.size - group.place.start
-                content = [*_lines(group), (found.place.start, given)]
-                group = group._replace(place=group.place._replace(size=size), content=content)
+                _lines(group).append((found.place.start, given))
+                group = group._replace(place=group.place._replace(size=size))
                 continue
             if group:
                 yield group

@@ -13,12 +13,11 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from lifelong.importers.base import Conversation, Message, Skip, digest, key_of, time_of
-from lifelong.importers.sources import MAX_ENTRY_BYTES, NOT_UTF8, TOO_LONG, Piece, Place, Source
+from lifelong.importers.base import Conversation, Message, Skip, WholeFiles, digest, key_of, time_of
+from lifelong.importers.sources import MAX_ENTRY_BYTES, NOT_UTF8, TOO_LONG, Piece, Source, SourceFile
 from lifelong.types import Note, Provenance
 
 MAX_NOTE_CHARS = 2_000
-FILES = r".*\.(?:md|markdown)"
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _DATE = re.compile(r"^(?:date|created|created_at|created-at|updated)[ \t]*:[ \t]*[\"']?([^\"'\n#]+)", re.MULTILINE)
 _CLIPPED = re.compile(
@@ -28,31 +27,26 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 
 
-class Markdown:
+class Markdown(WholeFiles):
     """Read .md files."""
 
     label = "Markdown"
     connector = "notes"
     units = ("file", "note")
+    files = r".*\.(?:md|markdown)"
 
     def recognize(self, source: Source) -> str:
-        found = [one.name for one in source.files if re.fullmatch(FILES, one.name, re.IGNORECASE)]
+        found = [one.name for one in source.files if re.fullmatch(self.files, one.name, re.IGNORECASE)]
         return f"it holds {len(found)} Markdown file{'s' * (len(found) > 1)}" if found else ""
 
-    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        for number in source.numbers(FILES):
-            piece = source.whole(number)
-            yield piece._replace(content=self.load(source, piece.place))
-
-    def load(self, source: Source, place: Place) -> object:
-        return source.read(place._replace(size=MAX_ENTRY_BYTES + 1))
-
     def conversation(self, piece: Piece) -> Conversation:
-        assert isinstance(piece.content, bytes)
-        if len(piece.content) > MAX_ENTRY_BYTES:
+        assert isinstance(piece.content, SourceFile)
+        with piece.content.open() as stream:
+            data = stream.read(MAX_ENTRY_BYTES + 1)
+        if len(data) > MAX_ENTRY_BYTES:
             raise Skip(f"a file {TOO_LONG}")
         try:
-            text = piece.content.decode("utf-8-sig").replace("\r\n", "\n")
+            text = data.decode("utf-8-sig").replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             raise Skip(f"a file that is {NOT_UTF8}") from error
         front = _FRONT_MATTER.match(text)

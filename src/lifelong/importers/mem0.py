@@ -5,35 +5,35 @@ Each memory is a note: the user's word if it belongs to a user, the agent's if i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from lifelong.importers.base import Conversation, Message, Skip, digest, key_of, object_of, text_of, time_of
-from lifelong.importers.sources import Broken, Piece, Place, Source, parse
+from lifelong.importers.base import (
+    Conversation,
+    JsonEntries,
+    Message,
+    Skip,
+    digest,
+    key_of,
+    object_of,
+    text_of,
+    time_of,
+)
+from lifelong.importers.sources import Piece, Source
 from lifelong.types import Note
 
-NAMES = ("results", "memories")
 
-
-class Mem0:
+class Mem0(JsonEntries):
     """Read a .json file, or all of a folder."""
 
     label = "mem0"
     connector = "mem0"
     units = ("list", "note")
+    files = r".*\.json"
+    arrays = ("results", "memories")
 
     def recognize(self, source: Source) -> str:
         for name, one in source.samples:
             if name.endswith(".json") and isinstance(one.get("memory"), str) and "id" in one:
                 return f"{name} has entries with `id` and `memory`"
         return ""
-
-    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
-        for number in source.numbers(r".*\.json"):
-            for found in source.entries(number, NAMES):
-                yield Skip(found.reason) if isinstance(found, Broken) else found
-
-    def load(self, source: Source, place: Place) -> object:
-        return parse(source.read(place))
 
     def conversation(self, piece: Piece) -> Conversation:
         given = object_of(piece.content)

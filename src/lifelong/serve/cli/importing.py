@@ -69,7 +69,7 @@ def import_(
         if kind == "lifelong" or (kind is None and is_export(path.expanduser())):
             _import_user(store, path, user, dry_run=dry_run, as_json=as_json)
         else:
-            memory = store.user(user or DEFAULT_USER)
+            memory = store.user(DEFAULT_USER if user is None else user)
             _import_from(memory, path, kind, dry_run=dry_run, organize=organize, as_json=as_json)
 
 
