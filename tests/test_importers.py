@@ -12,6 +12,7 @@ import time
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -591,6 +592,86 @@ def test_json_lines(memory: Memory, tmp_path: Path) -> None:
     plain = put_lines(tmp_path / "log.jsonl", *[{"role": "user", "content": "ok"}] * 3)
     assert memory.import_from(plain).added == 3
     assert memory.import_from(plain).added == 0
+
+
+# Whatever stands there
+
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    1e300,
+    10**30,
+    "",
+    "x",
+    "\0\ud800",
+    [],
+    {},
+    [[]],
+    {"type": "text"},
+    {"type": "tool_use"},
+]
+WHOLE: dict[str, list[Any]] = {
+    "chatgpt": [talk("a", "Hi.", MAY), talk("b", "Hello.", MAY)],
+    "claude": [
+        {
+            "uuid": "c",
+            "chat_messages": [
+                {
+                    "uuid": "m",
+                    "sender": "human",
+                    "content": [{"type": "text", "text": "x"}],
+                    "created_at": "2024-05-01T08:00:00Z",
+                    "attachments": [{"file_name": "a"}],
+                }
+            ],
+        }
+    ],
+    "claude-code": TRANSCRIPT,
+    "codex": [
+        {"type": "session_meta", "payload": {"id": "n", "cwd": "/w"}},
+        {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"type": "text", "text": "x"}]},
+        },
+        {
+            "type": "response_item",
+            "payload": {"type": "function_call", "name": "s", "arguments": "{}", "call_id": "k"},
+        },
+    ],
+    "mem0": [{"id": "m1", "memory": "x", "user_id": "a", "created_at": "2024-07-20T01:30:36Z"}] * 2,
+    "jsonl": [
+        {"messages": [{"role": "user", "content": "Hi"}]},
+        {"role": "user", "content": "x", "timestamp": MAY},
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_nothing_in_a_file_ends_an_import(memory: Memory, tmp_path: Path, kind: str) -> None:
+    """F4: any part of it may be missing, or anything else: it is read as far as it can be, the same each time."""
+    random = Random(kind)
+
+    def changed(value: Any) -> Any:
+        if random.random() < 0.06:
+            return random.choice(ODD)
+        if isinstance(value, dict):
+            return {name: changed(part) for name, part in value.items() if random.random() > 0.03}
+        return [changed(part) for part in value] if isinstance(value, list) else value
+
+    for number in range(30):
+        given = [changed(one) for one in WHOLE[kind]]
+        if kind in ("chatgpt", "claude", "mem0"):
+            place = put(tmp_path / f"{number}" / "conversations.json", given)
+        else:
+            place = put_lines(tmp_path / f"{number}.jsonl", *given)
+        try:
+            expected = memory.import_from(place, kind, dry_run=True)
+        except InputError as error:
+            assert "can be imported" in str(error)  # noqa: PT017
+            continue
+        assert memory.import_from(place, kind).added == expected.added
+        assert memory.import_from(place, kind).added == 0
 
 
 # The whole way

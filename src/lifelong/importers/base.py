@@ -148,7 +148,6 @@ def digest(value: object) -> str:
     return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-def key_of(*parts: str) -> str:
-    """Return the parts as one key, hashed where it would be long."""
-    key = "/".join(parts)
-    return key if len(key) <= MAX_KEY_CHARS and key.isascii() and key.isprintable() else digest(key)
+def short_key(key: str) -> str:
+    """Return a key or an id that every database takes: hashed where it is long, empty or of odd characters."""
+    return key if 0 < len(key) <= MAX_KEY_CHARS and key.isascii() and key.isprintable() else digest(key)

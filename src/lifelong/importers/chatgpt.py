@@ -17,7 +17,6 @@ from lifelong.importers.base import (
     Object,
     Skip,
     digest,
-    key_of,
     list_of,
     object_of,
     text_of,
@@ -118,7 +117,7 @@ def _read(own_id: str, said: Object, at: datetime | None) -> tuple[str, list[Rec
         records = [SystemMessage(text, at=at)]
     else:
         raise Skip(f"a message of the unknown role {role!r:.50}")
-    return key_of(own_id), records
+    return own_id, records
 
 
 def _text(kind: str, content: Object) -> str:

@@ -14,7 +14,6 @@ from lifelong.importers.base import (
     Object,
     Skip,
     digest,
-    key_of,
     list_of,
     object_of,
     text_of,
@@ -52,7 +51,7 @@ class Claude(JsonEntries):
                 continue
             if records:
                 at = time_of(one.get("created_at"), given.get("created_at"))
-                key = key_of(text_of(one.get("uuid")) or f"{own_id}/{number}")
+                key = text_of(one.get("uuid")) or f"{own_id}/{number}"
                 messages.append(Message(key, [replace(record, at=record.at or at) for record in records]))
         return Conversation(own_id, messages, text_of(given.get("name")), skipped=skipped)
 

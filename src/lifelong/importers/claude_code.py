@@ -17,7 +17,6 @@ from lifelong.importers.base import (
     Object,
     WholeFiles,
     digest,
-    key_of,
     object_of,
     text_of,
     time_of,
@@ -100,7 +99,7 @@ class _Reading:
             return
         if not records:
             return
-        key = key_of(text_of(entry.get("uuid")) or digest([self._id, entry]))
+        key = text_of(entry.get("uuid")) or digest([self._id, entry])
         if entry.get("isCompactSummary"):
             self._messages.append(Message(key, records))
             return

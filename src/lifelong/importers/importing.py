@@ -12,18 +12,18 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lifelong.collect.descriptors import User, channel_name
 from lifelong.collect.history import MAX_SPEAKER_CHARS
 from lifelong.collect.recorder import PastSession, PastStored
 from lifelong.errors import InputError
-from lifelong.importers.base import KINDS, Conversation, Importer, Message, Skip, get_importer
+from lifelong.importers.base import KINDS, Conversation, Importer, Message, Skip, get_importer, short_key
 from lifelong.importers.sources import Piece, Place, Source
-from lifelong.types import AssistantMessage, Json, Note, Record, ToolCall, UserMessage
+from lifelong.types import Json, Record
 from lifelong.validation import plain_json
 
 log = logging.getLogger("lifelong.importers")
@@ -121,8 +121,8 @@ class _Import:
         self._target = target
         self._progress = progress
         self._ids: set[int] = set()  # hashes of the ids of conversations
+        self._keys: set[int] = set()  # hashes of the keys of records, in a dry run
         self._messages = 0
-        self._records = 0
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._stored = PastStored(0, 0, 0)
@@ -133,34 +133,34 @@ class _Import:
 
     def survey(self, *, count_known: bool) -> None:
         """Read everything once: what is there, where, and what cannot be imported."""
+        unit, part = self._importer.units
         for piece in self._importer.pieces(self._source):
-            try:
-                if isinstance(piece, Skip):
-                    raise piece
-                found = self._read(piece)
-            except Skip as skip:
-                self.skipped[str(skip)] += 1
-                continue
-            except OSError as error:
-                self.skipped[f"a file that cannot be read: {error.strerror}"] += 1
+            found = piece if isinstance(piece, Skip) else self._read(piece)
+            if isinstance(found, Skip):
+                self.skipped[str(found)] += 1
                 continue
             self.skipped.update(found.skipped)
-            times = [record.at for message in found.messages for record in message.records if record.at]
             if not found.messages:
-                unit, part = self._importer.units
                 self.skipped.update([] if found.skipped else [f"a {unit} without {part}s"])
                 continue
+            times = [record.at for message in found.messages for record in message.records if record.at]
             self._ids.add(hash((found.id, found.channel)))
             self._messages += len(found.messages)
-            self._records += sum(len(message.records) for message in found.messages)
             self._first = min([*times, self._first] if self._first else times, default=None)
             self._last = max([*times, self._last] if self._last else times, default=None)
-            self.places.append((min(times, default=_LAST), piece.place))
-            self._progress(f"{self._importer.units[0]}s found", len(self._ids), 0)
+            self.places.append((min(times, default=_LAST), piece.place))  # type: ignore[union-attr]
+            self._progress(f"{unit}s found", len(self._ids), 0)
             if count_known:
-                keys = [key for key, _ in _keyed(found.messages)]
-                known = len(self._target.find_known(self._agent(found), keys))
-                self._stored = PastStored(self._stored.added + len(keys) - known, self._stored.known + known, 0)
+                self._count_known(found)
+
+    def _count_known(self, found: Conversation) -> None:
+        """Add to what was stored what would be stored of a conversation."""
+        agent = self._agent(found)
+        keys = {hash((agent, key)): key for key, _ in _keyed(found.messages)}
+        new = [key for own, key in keys.items() if own not in self._keys]
+        self._keys.update(keys)
+        known = len(self._target.find_known(agent, new))
+        self._stored = PastStored(self._stored.added + len(new) - known, self._stored.known + known, 0)
 
     def store(self) -> ImportReport:
         """Store everything that was found, oldest first."""
@@ -168,16 +168,15 @@ class _Import:
         done = 0
         for _, place in self.places:
             file = self._source.files[place.file]
-            try:
-                content = self._importer.load(self._source, place)
-                found = self._read(Piece(place, file.name, file.modified, content))
-            except (Skip, OSError):
-                continue  # counted before
+            content = self._importer.load(self._source, place)
+            found = self._read(Piece(place, file.name, file.modified, content))
+            if isinstance(found, Skip):
+                continue  # it changed since it was surveyed
             agent, note = self._agent(found), self._note(found)
             keyed = [*_keyed(found.messages)]
             for start in range(0, len(keyed), RECORDS_PER_WRITE):
                 some = keyed[start : start + RECORDS_PER_WRITE]
-                self._waiting.setdefault(agent, []).append(PastSession(found.id, some, note))
+                self._waiting.setdefault(agent, []).append(PastSession(short_key(found.id), some, note))
                 self._size += len(some)
                 self._chars += sum(len(getattr(record, "text", "")) for _, record in some)
                 if self._size >= RECORDS_PER_WRITE or self._chars >= CHARS_PER_WRITE:
@@ -219,12 +218,20 @@ class _Import:
                 log.warning("%s of %s is left out: %s", key, session.id, error)
         return session._replace(records=kept)
 
-    def _read(self, piece: Piece) -> Conversation:
-        """Return the conversation of a piece, with a time for each record, and texts that can be stored."""
-        found = self._importer.conversation(piece)
-        latest = self._target.now + timedelta(days=1)
+    def _read(self, piece: Piece) -> Conversation | Skip:
+        """Return the conversation of a piece, with a time for each record, and texts that can be stored; or why
+        there is none."""
+        try:
+            found = self._importer.conversation(piece)
+        except Skip as skip:
+            return skip
+        except OSError as error:
+            return Skip(f"a file that cannot be read: {error.strerror}")
+        now = self._target.now
+        latest = now + timedelta(days=1)
         times = [record.at for message in found.messages for record in message.records]
-        last = next((at for at in times if at and at <= latest), piece.modified)
+        modified = min(piece.modified, now) if piece.modified else None
+        last = next((at for at in times if at and at <= latest), modified)
         messages = []
         for message in found.messages:
             records = []
@@ -247,8 +254,9 @@ class _Import:
 def _keyed(messages: Sequence[Message]) -> Iterator[tuple[str, Record]]:
     """Yield the records of messages with a key each."""
     for message in messages:
+        key = short_key(message.key)
         for number, record in enumerate(message.records):
-            yield f"{message.key}#{number}" if number else message.key, record
+            yield f"{key}#{number}" if number else key, record
 
 
 def _contents(source: Source) -> str:
@@ -269,12 +277,14 @@ def _contents(source: Source) -> str:
 
 def _cleaned(record: Record, limit: int) -> Record:
     """Return a record with texts that can be stored: valid Unicode, no longer than the limit."""
-    if isinstance(record, ToolCall):
-        return replace(record, name=_valid(record.name)[:limit], arguments=_arguments(record.arguments, limit))
-    clean = replace(record, text=_cut(_valid(record.text), limit))
-    if isinstance(clean, UserMessage | AssistantMessage | Note) and clean.speaker:
-        return replace(clean, speaker=_valid(clean.speaker)[:MAX_SPEAKER_CHARS])
-    return clean
+    changes: dict[str, Any] = {}
+    for part in fields(record):
+        value = getattr(record, part.name)
+        if isinstance(value, str):
+            changes[part.name] = _cut(_valid(value), MAX_SPEAKER_CHARS if part.name == "speaker" else limit)
+        elif isinstance(value, Mapping):
+            changes[part.name] = _arguments(value, limit)
+    return replace(record, **changes)
 
 
 def _arguments(arguments: Mapping[str, Json], limit: int) -> Mapping[str, Json]:

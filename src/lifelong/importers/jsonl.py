@@ -20,7 +20,6 @@ from lifelong.importers.base import (
     Object,
     Skip,
     digest,
-    key_of,
     list_of,
     object_of,
     text_of,
@@ -82,7 +81,7 @@ class JsonLines:
 
     def conversation(self, piece: Piece) -> Conversation:
         lines = _lines(piece)
-        first = lines[0][1]
+        first = lines[0][1] if lines else {}
         if isinstance(first.get("messages"), list):
             return _conversation(first)
         own_id = _conversation_id(first) or piece.name
@@ -131,9 +130,9 @@ def _first_exchange(said: list[Object]) -> str:
 def _key(conversation: str, message: Object, place: str) -> str:
     """Return the key of a message: by its id; by what it says and when; or, without a time, by its place."""
     if isinstance(own := message.get("id"), str | int) and own != "":
-        return key_of(conversation, str(own))
+        return f"{conversation}/{own}"
     timed = any(message.get(name) for name in TIMES)
-    return key_of(conversation, digest(message), *([] if timed else [place]))
+    return f"{conversation}/{digest(message)}" + ("" if timed else f"/{place}")
 
 
 def _read(keyed: list[tuple[Object, str]]) -> tuple[list[Message], list[str]]:

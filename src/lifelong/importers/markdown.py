@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from lifelong.importers.base import Conversation, Message, Skip, WholeFiles, digest, key_of, time_of
+from lifelong.importers.base import Conversation, Message, Skip, WholeFiles, digest, time_of
 from lifelong.importers.sources import MAX_ENTRY_BYTES, NOT_UTF8, TOO_LONG, Piece, Source, SourceFile
 from lifelong.types import Note, Provenance
 
@@ -53,7 +53,7 @@ class Markdown(WholeFiles):
         about, body = (front[1], text[front.end() :]) if front else ("", text)
         at = _date(about) or piece.modified
         provenance: Provenance = "web" if _CLIPPED.search(about) else "user"
-        notes = {key_of(piece.name, digest(note)): note for note in split_notes(body, piece.name)}
+        notes = {f"{piece.name}/{digest(note)}": note for note in split_notes(body, piece.name)}
         messages = [Message(key, [Note(note, provenance=provenance, at=at)]) for key, note in notes.items()]
         return Conversation(piece.name, messages, piece.name)
 

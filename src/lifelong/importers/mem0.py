@@ -11,7 +11,6 @@ from lifelong.importers.base import (
     Message,
     Skip,
     digest,
-    key_of,
     object_of,
     text_of,
     time_of,
@@ -43,7 +42,7 @@ class Mem0(JsonEntries):
         at = time_of(given.get("updated_at"), given.get("created_at"))
         by_agent = given.get("role") == "assistant" or not (given.get("user_id") or not given.get("agent_id"))
         whose = text_of(given.get("agent_id") if by_agent else given.get("user_id"))
-        key = key_of(str(given.get("id") or ""), digest(text))  # a memory that was updated is another one
+        key = f"{given.get('id')}/{digest(text)}"  # a memory that was updated is another one
         note = Note(text, provenance="agent" if by_agent else "user", at=at)
         return Conversation("memories", [Message(key, [note])], "memories", channel=whose)
 
