@@ -12,6 +12,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from bench.reference import cli, help_text, walk
@@ -76,6 +77,12 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
         line.done(*shlex.split(examples.pop(name)))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "backups").mkdir()
+    (tmp_path / "Downloads").mkdir()
+    with ZipFile(tmp_path / "Downloads" / "chatgpt-export.zip", "w") as archive:
+        said = {"author": {"role": "user"}, "content": {"parts": ["I have a dog."]}}
+        archive.writestr(
+            "conversations.json", json.dumps([{"mapping": {"a": {"message": said}}, "current_node": "a"}])
+        )
     home = tmp_path / ".lifelong"
     home.mkdir()
     (home / "lifelong.toml").write_text(settings(), encoding="utf-8")

@@ -798,4 +798,4 @@ def test_the_commands_export_and_import(exported: Path, tmp_path: Path, line: Li
     assert line.done("search", "vegetarian", "--home", tmp_path / "cli", "--user", "twin", "--json").json
     refused = line("import", tmp_path, "--home", tmp_path / "cli")
     assert refused.code == 1
-    assert "Chats and memories of other products cannot be read yet" in refused.err
+    assert "is of no kind that can be imported" in refused.err

@@ -258,6 +258,7 @@ class AsyncMemory(AsyncFace):
     unpin = awaited(Memory.unpin)
     feedback = awaited(Memory.feedback)
     export = awaited(Memory.export)
+    import_from = awaited(Memory.import_from)
     tools = awaited(Memory.tools)
     start = awaited(Memory.start)
     stop = awaited(Memory.stop)

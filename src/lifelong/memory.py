@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import Descriptor, User, validate_descriptor
 from lifelong.collect.messages import to_records
+from lifelong.collect.recorder import PastSession, PastStored
 from lifelong.collect.tombstones import Added, Tombstone, Tombstones, forgotten_users
 from lifelong.errors import InputError, MemoryClosed, UserNotFound
 from lifelong.home import Home
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from lifelong.forget.erasure import ForgetReport
     from lifelong.forget.export import Exported, Progress
     from lifelong.forget.import_user import Imported
+    from lifelong.importers.importing import ImportReport
     from lifelong.journal.records import JournalRecord
     from lifelong.models.embedders.base import Embedder
     from lifelong.recall.experiences import Experiences
@@ -616,6 +618,40 @@ class Memory:
             *(validate_path(folder, "The export"), self._clock(), self.settings.model_dump(mode="json")),
             progress=progress,
         )
+
+    def import_from(
+        self,
+        path: str | Path,
+        kind: str | None = None,
+        *,
+        dry_run: bool = False,
+        progress: Progress = _no_progress,
+    ) -> ImportReport:
+        """Store what people have elsewhere: an export of ChatGPT or Claude, transcripts of Claude Code or Codex,
+        memories of mem0, Markdown notes, or chats as JSON Lines; `kind` names which, where it is not recognized.
+        Each conversation becomes a session that has ended, with the original times. What is here already is not
+        stored again. With `dry_run` nothing is stored. Call `organize` afterwards, or let a worker run."""
+        from lifelong.importers.importing import Target, import_source
+
+        recorder, known_agents = self._parts.shared.recorder, dict[Descriptor, str]()
+
+        def find(agent: User) -> str:
+            found = self._read(lambda tx: Agents(tx).find(self.user, agent))
+            return found.id if found else ""
+
+        def append(agent: User, sessions: Sequence[PastSession]) -> PastStored:
+            agent_id = known_agents.get(agent) or known_agents.setdefault(agent, self.agent(agent).id)
+            return recorder.append_past(self.user, agent_id, sessions)
+
+        def find_known(agent: User, keys: Sequence[str]) -> set[str]:
+            agent_id = known_agents.get(agent) or known_agents.setdefault(agent, find(agent))
+            return recorder.find_known(agent_id, keys) if agent_id else set()
+
+        target = Target(
+            *(person_of(self.user), append, find_known, lambda record: recorder.validate([record])),
+            *(self.settings.collect.max_record_chars, self._clock()),
+        )
+        return import_source(validate_path(path, "The import"), kind, target, dry_run=dry_run, progress=progress)
 
     # Closing
 

@@ -9,6 +9,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from hashlib import blake2b
 from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from lifelong.redaction import redact
 from lifelong.validation import validate_name, validate_text
 
 MAX_PART_BYTES = 500  # bytes
+MAX_CHANNEL_BYTES = 300  # bytes of a channel that is named after any text; a longer one is cut and hashed
 MAX_CACHE_KEY_BYTES = 2_000  # bytes; an index of PostgreSQL holds no more than 2,700
 MAX_PROMPT_CHARS = 1_000_000  # characters
 
@@ -232,6 +234,14 @@ def memory_agent_prompt() -> str:
     from importlib.resources import files
 
     return files("lifelong").joinpath("prompts/memory_agent.md").read_text(encoding="utf-8")
+
+
+def channel_name(name: str) -> str:
+    """Return any text as a part of an address: one line, short enough, and different for different texts."""
+    shown = "".join(sign for sign in name if sign.isprintable()).strip()
+    if len(shown.encode()) <= MAX_CHANNEL_BYTES:
+        return shown
+    return f"{shown[:40]}-{blake2b(shown.encode(), digest_size=9).hexdigest()}"
 
 
 def validate_descriptor(descriptor: Descriptor) -> None:

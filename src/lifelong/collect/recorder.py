@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -37,13 +38,33 @@ class PendingRecord(NamedTuple):
     digest: str
 
 
+class PastSession(NamedTuple):
+    """A conversation that took place elsewhere and is over. `id` is its own there, `note` says where it comes
+    from; each record has an idempotency key."""
+
+    id: str
+    records: Sequence[tuple[str, Record]]
+    note: str = ""
+
+
+class PastStored(NamedTuple):
+    """How many records of past sessions were stored, were there before, and were forgotten here before."""
+
+    added: int
+    known: int
+    forgotten: int
+
+
 class Batch(NamedTuple):
-    """Records for one agent that are stored together or not at all."""
+    """Records for one agent that are stored together or not at all: in its active session, or in that of this id,
+    which is over, with a note."""
 
     owner: str
     agent_id: str
     entries: Sequence[PendingRecord]
     now: datetime
+    past_id: str = ""
+    note: str = ""
 
     def keyed(self) -> list[tuple[str, str]]:
         return [(self.agent_id, entry.key) for entry in self.entries if entry.key is not None]
@@ -123,6 +144,45 @@ class Recorder:
         if len(entries) > 1:
             entries[0] = entries[0]._replace(digest=whole)
         return self._submit(Batch(owner, agent_id, entries, now)) if entries else []
+
+    def append_past(self, owner: str, agent_id: str, sessions: Sequence[PastSession]) -> PastStored:
+        """Store conversations that are over, each as a session of its own that has ended, all or none. A session
+        that is there gets what is new of it. A record whose key was seen before is not stored again, whatever it
+        says now."""
+        now = self._clock()
+        arrived = to_micros(now)
+        records: dict[str, dict[str, Record]] = {}
+        for one in sessions:
+            records.setdefault(one.id, {}).update(one.records)
+        notes = {one.id: redact(validate_text(one.note, "The note", self._limit)) for one in sessions}
+        known = self.find_known(agent_id, [key for keyed in records.values() for key in keyed])
+        batches, seen = [], set(known)
+        for past_id, keyed in records.items():
+            new = {key: record for key, record in keyed.items() if key not in seen}
+            seen.update(new)
+            entries = [self._entry(record, key, arrived) for key, record in new.items()]
+            session_id = blake2b(f"{agent_id} {past_id}".encode(), digest_size=16).hexdigest()
+            if entries:
+                batches.append(Batch(owner, agent_id, entries, now, session_id, notes[past_id]))
+        if not batches:
+            return PastStored(0, len(known), 0)
+
+        def work(tx: Transaction) -> int:
+            outcomes, _ = self._store(tx, batches, wait=True)
+            if failed := next((one for one in outcomes if isinstance(one, BaseException)), None):
+                raise failed
+            return len(History(tx).find_keys([pair for batch in batches for pair in batch.keyed()]))
+
+        added = self._write_and_notify(owner, agent_id, work)
+        return PastStored(added, len(known), sum(len(batch.entries) for batch in batches) - added)
+
+    def find_known(self, agent_id: str, keys: Sequence[str]) -> set[str]:
+        """Return which of the keys were seen before."""
+        stored = {key: safe_key(key) for key in keys}
+        found = self._database.read(
+            lambda tx: History(tx).find_keys([(agent_id, key) for key in dict.fromkeys(stored.values())])
+        )
+        return {key for key, safe in stored.items() if (agent_id, safe) in found}
 
     def end_turn(self, owner: str, agent_id: str) -> Turn | None:
         """End the agent's turn. Return the range of its records; none if nothing was recorded since the last
@@ -271,29 +331,42 @@ class Recorder:
         sessions, history = Sessions(tx), History(tx)
         grown: dict[str, int] = {}
         for batch, _ in rows:
-            grown[batch.agent_id] = grown.get(batch.agent_id, 0) + 1
+            if not batch.past_id:
+                grown[batch.agent_id] = grown.get(batch.agent_id, 0) + 1
         enough = {agent_id: max(1, self._threshold + 1 - new) for agent_id, new in grown.items()}
-        active = sessions.active_with_backlog(enough)
-        for agent_id, now in {batch.agent_id: batch.now for batch, _ in rows}.items():
+        active = sessions.active_with_backlog(enough) if enough else {}
+        for agent_id, now in {batch.agent_id: batch.now for batch, _ in rows if not batch.past_id}.items():
             if agent_id not in active:
                 active[agent_id] = (sessions.create(agent_id, now).id, False)
             self._lifecycle.wake(tx, agents[agent_id], now)
+        for batch in {batch.past_id: batch for batch, _ in rows if batch.past_id}.values():
+            times = [entry.written[2] for entry in batch.entries]
+            sessions.ensure_past(batch.past_id, batch.agent_id, min(times), max(times), batch.note)
+        placed = [batch.past_id or active[batch.agent_id][0] for batch, _ in rows]
         ids = history.insert(
-            (active[batch.agent_id][0], entry.written, to_micros(batch.now)) for batch, entry in rows
+            (session_id, entry.written, to_micros(batch.now))
+            for (batch, entry), session_id in zip(rows, placed, strict=True)
         )
-        newest = {batch.agent_id: record_id for (batch, _), record_id in zip(rows, ids, strict=True)}
+        newest = {
+            (batch.agent_id, session_id): record_id
+            for (batch, _), session_id, record_id in zip(rows, placed, ids, strict=True)
+        }
+        due = {
+            active[agent_id][0] for agent_id, new in grown.items() if active[agent_id][1] or new > self._threshold
+        }
+        due |= {batch.past_id for batch, _ in rows if batch.past_id}
         marks = [
-            (agents[agent_id], active[agent_id][0], newest[agent_id])
-            for agent_id, new in grown.items()
-            if active[agent_id][1] or new > self._threshold
+            (agents[agent_id], session_id, record_id)
+            for (agent_id, session_id), record_id in newest.items()
+            if session_id in due
         ]
         sessions.mark(marks)
         stored: dict[str, list[IndexableRecord]] = {}
-        for (batch, entry), record_id in zip(rows, ids, strict=True):
+        for (batch, entry), session_id, record_id in zip(rows, placed, ids, strict=True):
             stored.setdefault(batch.owner, []).append(
                 IndexableRecord(
                     record_id,
-                    active[batch.agent_id][0],
+                    session_id,
                     batch.agent_id,
                     agents[batch.agent_id].kind,
                     entry.written,
@@ -352,6 +425,7 @@ class _Intake:
                 )
 
 
+@lru_cache(maxsize=4096)  # an import asks for each key twice
 def safe_key(key: str) -> str:
     """Return the key that is stored: of one that looks like a secret, its hash, which tells a retry as well."""
     return blake2b(key.encode(), digest_size=16).hexdigest() if has_secret(key) else key

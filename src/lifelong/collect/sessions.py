@@ -44,6 +44,19 @@ class Sessions:
         )
         return session
 
+    def ensure_past(self, session_id: str, agent_id: str, first: int, last: int, note: str) -> None:
+        """Make sure that there is an ended session of this id which lasted at least from `first` to `last`, in
+        microseconds, and lock its row."""
+        self._tx.run(
+            "INSERT INTO sessions (id, agent_id, created_at, ended_at, reset_message) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET "
+            "created_at = CASE WHEN sessions.created_at < excluded.created_at THEN sessions.created_at "
+            "ELSE excluded.created_at END, "
+            "ended_at = CASE WHEN sessions.ended_at > excluded.ended_at THEN sessions.ended_at "
+            "ELSE excluded.ended_at END",
+            *(session_id, agent_id, first, last, note),
+        )
+
     def active(self, agent_id: str) -> Session | None:
         """Return the session that appends go to, and lock its row."""
         row = self._tx.one(

@@ -30,6 +30,7 @@ SETTINGS = "settings.json"
 DOCUMENTS = "documents"
 FILES = "files"
 MAX_MANIFEST_BYTES = 256 << 20
+MAX_FORMAT_BYTES = 65_536  # from the start of a manifest, in which the format stands
 MAX_NUMBER = 2**62
 MAX_PATH_BYTES = 4_000
 CHUNK = 1 << 20
@@ -215,6 +216,16 @@ class Manifest(NamedTuple):
         return [one for one in self.files if one.path.startswith(f"{FILES}/")]
 
 
+def is_export(folder: Path) -> bool:
+    """Return whether a folder says that it is an export of lifelong, of any version, whole or not."""
+    place = folder / MANIFEST
+    try:
+        with place.open("rb") as stream:
+            return f'"{FORMAT}"'.encode() in stream.read(MAX_FORMAT_BYTES)
+    except OSError:
+        return False
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of an export. Raise `InputError` for a folder that is not one, or one of another
     version, and for paths that lead out of it or that no export has."""
@@ -222,7 +233,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not folder.is_dir() or place.is_symlink() or not place.is_file():
         raise InputError(
             f"{folder} is not an export of lifelong: it has no {MANIFEST}. Name a folder that `lifelong export` "
-            "wrote. Chats and memories of other products cannot be read yet."
+            "wrote; chats of other products are read by memory.import_from."
         )
     try:
         if place.stat().st_size > MAX_MANIFEST_BYTES:
@@ -232,8 +243,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(f"{place} cannot be read: {error}. Nothing was imported; export again.") from error
     if not isinstance(given, dict) or given.get("format") != FORMAT:
         raise InputError(
-            f"{place} is not the manifest of an export of lifelong. Name a folder that `lifelong export` wrote. "
-            "Chats and memories of other products cannot be read yet."
+            f"{place} is not the manifest of an export of lifelong. Name a folder that `lifelong export` wrote; "
+            "chats of other products are read by memory.import_from."
         )
     if given.get("version") != VERSION:
         raise InputError(

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
+from lifelong.collect.claude_code import INTERRUPTED, TextKeys, clean_text, text_of_message, without_host_text
 from lifelong.errors import InputError, LifelongError
 from lifelong.home import Home, existing_home
 from lifelong.memory import DEFAULT_USER, Memory
@@ -27,7 +26,6 @@ from lifelong.types import Agent, AssistantMessage, UserMessage
 
 MAX_EVENT_BYTES = 8 * 2**20
 MAX_ENTRY_BYTES = 8 * 2**20  # of a line of the transcript; a longer one is skipped
-MAX_TEXT_CHARS = 100_000  # that are stored of a prompt or a reply
 MAX_TURNS = 5  # from the end of the transcript that are stored: an earlier event may have been lost
 MAX_TOKENS = 3_000  # of a context: at most 9,000 characters, since Claude Code cuts what is longer than 10,000
 MAX_PROMPT_CHARS = 2_000  # of a prompt that are searched for
@@ -35,12 +33,6 @@ MAX_WAIT_SECONDS = 5.0  # for the database
 MIN_WORDS = 3  # of a prompt that is searched for: "go on" asks for nothing
 
 PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: the folder in which the host was started
-
-_INTERRUPTED = "[Request interrupted"
-_HOST_TAG = re.compile(
-    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)[\s>]"
-)
-"""The tags of what the host adds to a person's message, or sends instead of one."""
 
 
 def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = DEFAULT_USER) -> None:
@@ -88,8 +80,8 @@ def _parse_event(data: bytes) -> _Event:
         given = None
     if not isinstance(given, dict):
         raise InputError("The event is not a JSON object. Set this command as a hook of Claude Code.")
-    event = _Event(*(_clean(given.get(name)) for name in _Event._fields))
-    return event._replace(prompt=_without_host_text(event.prompt))
+    event = _Event(*(clean_text(given.get(name)) for name in _Event._fields))
+    return event._replace(prompt=without_host_text(event.prompt))
 
 
 def _timeouts(place: Home) -> dict[str, float]:
@@ -141,15 +133,13 @@ def _store(memory: Memory, agent: Agent, event: _Event, turns: list[_HookTurn]) 
 def _records(session: str, turns: list[_HookTurn]) -> Iterator[tuple[str, UserMessage | AssistantMessage]]:
     """Yield the records of the last turns with their keys. A prompt counts as an earlier one only if it was
     answered or interrupted, so that its key is the same before and after the host has written it down."""
-    earlier: dict[tuple[str, str], int] = {}
+    keys = TextKeys(session)
     for place, (prompt, reply, interrupted) in enumerate(turns):
         for kind, text in ((UserMessage, prompt), (AssistantMessage, reply)):
             if text and place >= len(turns) - MAX_TURNS - 1:
-                identity = json.dumps([session, kind.type, text, earlier.get((kind.type, text), 0)])
-                yield f"hook-{blake2b(identity.encode(), digest_size=16).hexdigest()}", kind(text)
+                yield keys.key(kind, text), kind(text)
         if reply or interrupted:
-            for key in ((UserMessage.type, prompt), (AssistantMessage.type, reply)):
-                earlier[key] = earlier.get(key, 0) + 1
+            keys.end_turn(prompt, reply)
 
 
 def _relevant(memory: Memory, agent: Agent, prompt: str) -> str:
@@ -166,11 +156,11 @@ def _turns(path: str) -> list[_HookTurn]:
         if any(entry.get(mark) for mark in ("isSidechain", "isMeta", "isCompactSummary")):
             continue
         message = entry.get("message")
-        text = _text_of(message.get("content")) if isinstance(message, dict) else ""
-        text = _without_host_text(text) if entry.get("type") == "user" else text
-        if text.startswith(_INTERRUPTED) and turns:
+        text = text_of_message(message.get("content")) if isinstance(message, dict) else ""
+        text = without_host_text(text) if entry.get("type") == "user" else text
+        if text.startswith(INTERRUPTED) and turns:
             turns[-1] = turns[-1]._replace(interrupted=True)
-        elif not text or text.startswith(_INTERRUPTED):
+        elif not text or text.startswith(INTERRUPTED):
             continue
         elif entry.get("type") == "user":
             turns.append(_HookTurn(text))
@@ -203,36 +193,3 @@ def _lines(path: str) -> Iterator[bytes]:
                 whole = line.endswith(b"\n")
     except OSError:
         return
-
-
-def _text_of(content: object) -> str:
-    """Return the text of a message; nothing if it is a tool's."""
-    if isinstance(content, list):
-        blocks = [block for block in content if isinstance(block, dict)]
-        if any(block.get("type") == "tool_result" for block in blocks):
-            return ""
-        content = "\n\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
-    return _clean(content)
-
-
-def _without_host_text(text: str) -> str:
-    """Return what a person wrote of a message, without what the host added."""
-    kept, start, absent = "", 0, set()
-    for opened in _HOST_TAG.finditer(text):
-        closing = f"</{opened[1]}>"
-        if opened.start() < start or closing in absent:
-            continue
-        if (end := text.find(closing, opened.end())) < 0:
-            absent.add(closing)  # search once: a text may open thousands of tags that nothing closes
-        else:
-            kept += text[start : opened.start()]
-            start = end + len(closing)
-    return (kept + text[start:]).strip()
-
-
-def _clean(value: object) -> str:
-    """Return text that every database accepts, cut to MAX_TEXT_CHARS."""
-    if not isinstance(value, str):
-        return ""
-    text = value.replace("\0", "").encode("utf-8", "replace").decode().strip()
-    return text if len(text) <= MAX_TEXT_CHARS else f"{text[:MAX_TEXT_CHARS]} [… cut]"

@@ -24,7 +24,7 @@ from unicodedata import east_asian_width
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lifelong.types import Found, Hit
+    from lifelong.types import Found, Hit, Stats
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that a terminal obeys, or that make it show a text in another order than it is read."""
@@ -81,6 +81,13 @@ def print_text(text: str) -> None:
 def counted(number: int, noun: str) -> str:
     """Return a number of things in words: "1 transcript", "2 transcripts"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def what_is_held(stats: Stats, files: int) -> str:
+    """Return how much a user has, in the numbers that `lifelong stats` shows."""
+    names = {"journal": "journal line"}
+    found = [counted(number, names.get(kind, kind)) for kind, number in sorted(stats.items.items()) if number]
+    return ", ".join([*found, counted(stats.documents, "document"), counted(files, "file")])
 
 
 def not_indexed(number: int) -> str:
@@ -262,17 +269,20 @@ def in_progress(what: str, *, quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def showing_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Give what is to be called with the part under way, how much of it is done, and how much there is. It is
-    shown on a terminal."""
+    """Give what is to be called with the part under way, how much of it is done, and how much there is (0: not
+    known). It is shown on a terminal, as a bar."""
     if quiet or not sys.stderr.isatty():
         yield lambda part, done, total: None
         return
     from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    with Console(stderr=True).status(what) as status:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
 
         def show(part: str, done: int, total: int) -> None:
-            status.update(f"{what} {part} {done:,} of {total:,}" if total else f"{what} {part}")
+            bar.update(task, description=f"{what} {part}", completed=done, total=total or None)
 
         yield show
 

@@ -36,6 +36,7 @@ from lifelong.serve.terminal import (
     print_text,
     showing_progress,
     styled,
+    what_is_held,
     width,
 )
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from lifelong.forget.audit import Audit, Finding
     from lifelong.forget.scan import StoredSecret
     from lifelong.memory import Memory
-    from lifelong.types import Stats
 
 verbs = typer.Typer()
 
@@ -404,47 +404,8 @@ def export(
     """
     with open_memory(home, user) as memory, showing_progress("Exporting", quiet=as_json) as progress:
         done = memory.export(folder, progress=progress)
-        held = _held(memory.admin.stats(), done.files)
+        held = what_is_held(memory.admin.stats(), done.files)
     if as_json:
         print_json({"user": user, **done._asdict()})
         return
     print_done(f"{done.folder} has everything of {user}: {held} ({done.bytes:,} bytes).")
-
-
-def _held(stats: Stats, files: int) -> str:
-    """Return how much a user has, in the numbers that `lifelong stats` shows."""
-    names = {"journal": "journal line"}
-    found = [counted(number, names.get(kind, kind)) for kind, number in sorted(stats.items.items()) if number]
-    return ", ".join([*found, counted(stats.documents, "document"), counted(files, "file")])
-
-
-@verbs.command("import")
-def import_(
-    folder: Annotated[Path, typer.Argument(help="A folder that `lifelong export` wrote.")],
-    user: Annotated[
-        str | None, typer.Option("--user", help="The user to make. Left out: as exported.", metavar="NAME")
-    ] = None,
-    home: HomeOption = DEFAULT_HOME,
-    as_json: JsonOption = False,
-) -> None:
-    """Make a user from an export, whole or not at all. The user must hold nothing yet.
-
-    Example: lifelong import ~/exported --user copy
-    """
-    from lifelong.home import existing_home
-    from lifelong.memory import Store
-
-    with Store.open(existing_home(home).path) as store, showing_progress("Importing", quiet=as_json) as progress:
-        done = store.import_user(folder, user, progress=progress)
-        admin = store.user(done.user).admin
-        waiting, held = admin.unindexed(), _held(admin.stats(), done.files)
-    if as_json:
-        print_json({**done._asdict(), "unindexed": waiting})
-        return
-    for remark in done.remarks:
-        print_text(remark)
-    if done.renumbered:
-        print_text("Other users of this home have some of its ids, so records and sessions have new ones.")
-    if waiting:
-        print_text(f"{counted(waiting, 'item')} of the home wait for the index: let a worker run.")
-    print_done(f"The user {done.user} is imported: {held}.")

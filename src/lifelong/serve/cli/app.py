@@ -34,7 +34,8 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Run": {"start": "serve worker mcp hook config"},
     "Look after it": {
-        "admin": "health stats ledger doctor verify scan rebuild retention backup restore export import"
+        "admin": "health stats ledger doctor verify scan rebuild retention backup restore export",
+        "importing": "import",
     },
 }
 """The commands by section and by the module that has them."""

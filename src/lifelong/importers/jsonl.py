@@ -1,0 +1,155 @@
+"""Read chats as JSON Lines in OpenAI's shape: `{"messages": […]}` a line, or one message a line.
+
+A line may name its conversation (`id`, `conversation_id`, `session_id` and the like), and a message its id and
+time. A conversation without an id is known by its first exchange; messages of a file that name none are one
+conversation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+from lifelong.collect.messages import to_records, with_tool_names
+from lifelong.errors import InputError
+from lifelong.importers.base import (
+    Conversation,
+    Message,
+    Object,
+    Skip,
+    digest,
+    list_of,
+    object_of,
+    text_of,
+    time_of,
+)
+from lifelong.importers.sources import Broken, Piece, Place, Source, parse
+
+GROUP_BYTES = 256 * 2**10  # of lines with a message each that are one piece
+CONVERSATIONS = ("conversation", "conversation_id", "session", "session_id", "thread_id", "chat_id")
+TIMES = ("created_at", "create_time", "timestamp", "created", "at", "time")
+
+
+class JsonLines:
+    """Read .jsonl files."""
+
+    label = "JSON Lines"
+    connector = "jsonl"
+    units = ("conversation", "message")
+
+    def recognize(self, source: Source) -> str:
+        for name, one in source.samples:
+            if name.endswith(".jsonl") and (
+                isinstance(one.get("messages"), list) or {"role", "content"} <= one.keys()
+            ):
+                return f"{name} has lines with `{'messages' if 'messages' in one else 'role'}`"
+        return ""
+
+    def pieces(self, source: Source) -> Iterator[Piece | Skip]:
+        for number in source.numbers(r".*\.jsonl"):
+            yield from self._pieces(source, number)
+
+    def _pieces(self, source: Source, number: int) -> Iterator[Piece | Skip]:
+        """Yield each line with messages, and lines with a message each in groups of the same conversation."""
+        group: Piece | None = None
+        for found in source.lines(number):
+            if isinstance(found, Broken):
+                yield Skip(found.reason)
+                continue
+            given = object_of(found.content)
+            line = found._replace(content=[(found.place.start, given)])
+            if group and _goes_on(group, given):
+                size = found.place.start + found.place.size - group.place.start
+                _lines(group).append((found.place.start, given))
+                group = group._replace(place=group.place._replace(size=size))
+                continue
+            if group:
+                yield group
+            group = line
+        if group:
+            yield group
+
+    def load(self, source: Source, place: Place) -> object:
+        start, found = place.start, []
+        for line in source.read(place).split(b"\n"):
+            if given := object_of(parse(line)):
+                found.append((start, given))
+            start += len(line) + 1
+        return found
+
+    def conversation(self, piece: Piece) -> Conversation:
+        lines = _lines(piece)
+        first = lines[0][1] if lines else {}
+        if isinstance(first.get("messages"), list):
+            return _conversation(first)
+        own_id = _conversation_id(first) or piece.name
+        keyed = [(one, _key(own_id, one, str(start))) for start, one in lines]
+        messages, skipped = _read(keyed)
+        return Conversation(own_id, messages, skipped=skipped)
+
+
+Line: TypeAlias = tuple[int, Object]
+
+
+def _lines(piece: Piece) -> list[Line]:
+    return cast("list[Line]", piece.content)
+
+
+def _goes_on(group: Piece, given: Object) -> bool:
+    """Return whether a line belongs to the same conversation as those before it, and fits into their piece."""
+    first = _lines(group)[0][1]
+    single = "messages" not in first and "messages" not in given
+    return single and group.place.size < GROUP_BYTES and _conversation_id(first) == _conversation_id(given)
+
+
+def _conversation_id(given: Object) -> str:
+    return next((str(given[name]) for name in CONVERSATIONS if isinstance(given.get(name), str | int)), "")
+
+
+def _conversation(given: Object) -> Conversation:
+    said = [object_of(one) for one in list_of(given.get("messages"))]
+    own_id = _conversation_id(given) or (str(given["id"]) if given.get("id") else _first_exchange(said))
+    begun = next((given[name] for name in TIMES if given.get(name)), None)
+    counts: Counter[str] = Counter()
+    keyed = []
+    for one in said:
+        same = digest(one)
+        keyed.append(({"created_at": begun, **one} if begun else one, _key(own_id, one, str(counts[same]))))
+        counts[same] += 1
+    messages, skipped = _read(keyed)
+    return Conversation(own_id, messages, text_of(given.get("title")), skipped=skipped)
+
+
+def _first_exchange(said: list[Object]) -> str:
+    answered = (number for number, one in enumerate(said) if one.get("role") == "assistant")
+    return digest(said[: next(answered, 0) + 1])
+
+
+def _key(conversation: str, message: Object, place: str) -> str:
+    """Return the key of a message: by its id; by what it says and when; or, without a time, by its place."""
+    if isinstance(own := message.get("id"), str | int) and own != "":
+        return f"{conversation}/{own}"
+    timed = any(message.get(name) for name in TIMES)
+    return f"{conversation}/{digest(message)}" + ("" if timed else f"/{place}")
+
+
+def _read(keyed: list[tuple[Object, str]]) -> tuple[list[Message], list[str]]:
+    """Return the messages, and why others are left out."""
+    messages, skipped, names = list[Message](), list[str](), dict[str, str]()
+    for given, key in keyed:
+        at = time_of(*(given.get(name) for name in TIMES))
+        message = {name: value for name, value in given.items() if name not in TIMES}
+        try:
+            records = with_tool_names(to_records([message]), names)
+        except InputError as error:
+            reason = str(error).removeprefix("Message 1 ").partition(". ")[0]
+            skipped.append(f"a message that {reason:.80}")
+            continue
+        if records:
+            messages.append(Message(key, [replace(record, at=at) for record in records]))
+    return messages, skipped
+
+
+IMPORTER = JsonLines()
