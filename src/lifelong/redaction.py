@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import islice
 from operator import or_
 
@@ -73,7 +73,7 @@ _PREFIXES = r"""
     NR(?:AK|AA|II)- dapi(?=[0-9a-f]{32}) xai- pplx- nvapi- sb[pk]_ sb_secret_ CFPAT- PMAK-
     EAA(?=[A-Za-z0-9]{30}) sq0(?:atp|csp)- key-(?=[0-9a-f]{32}) AGE-SECRET-KEY-1 pul-(?=[0-9a-f]{40})
     shippo_(?:live|test)_ duffel_(?:live|test)_ dp\.(?:st|pt|ct|sa)\. FLWSECK(?:_TEST)?- fm[12]_ fo1_ rnd_ nfp_
-    pat(?=\w{14}\.) sgp_ pscale_(?:tkn|pw|oauth)_ pnu_ lsv2_(?:pt|sk)_ sk-lf- pcsk_ csk- re_(?=\w{8}_) napi_
+    pat(?=\w{14}\.\w{60}) sgp_ pscale_(?:tkn|pw|oauth)_ pnu_ lsv2_(?:pt|sk)_ sk-lf- pcsk_ csk- re_(?=\w{8}_) napi_
     tfp_ hc[abx]ik_ sq[pau]_ CCI(?:PAT|PRJ)_ bku[as]_ sl\.(?=[\w-]{60}) ops_eyJ HRKU- LTAI(?=[A-Za-z0-9]{12})
     AKID(?=[A-Za-z0-9]{13}) y0_ AKCp rdme_ oy2(?=\w{40}) access-(?:production|sandbox|development)-
     access_token\$production\$ v1\.0-(?=[0-9a-f]{24}) phx_ ctx7sk- tvly- fc-(?=[0-9a-f]{32}) pk_(?=\d+_) cfut_
@@ -130,7 +130,7 @@ _LONG = (
     r"|[\w.-]{1,100}\.apps\.googleusercontent\.com|(?<!\w)(?:age1|npub1|bc1|xpub|ltc1)[a-zA-Z0-9]++"
     r"|(?<!\w)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?!\w)"
     r"|(?<!\w)(?:cs|pi|evt|req|cus|sub|prod|price|ch|in|acct|pm|src|txn|seti|pk_live|pk_test|msg|run|thread|asst"
-    r"|chatcmpl|toolu|call|resp)_[\w-]++|(?<!\w)AC[0-9a-f]{32}(?!\w)"
+    r"|chatcmpl|toolu|call|resp)_[\w-]++|(?<!\w)[a-z]{2,10}_01[A-Za-z0-9]{20,}+|(?<!\w)AC[0-9a-f]{32}(?!\w)"
     r"|(?<!\w)0[0-7][0-9A-HJKMNP-TV-Z]{24}(?!\w)|(?<!\w)[13][1-9A-HJ-NP-Za-km-z]{25,34}(?!\w)"
     r"|(?<!\w)(?:Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,})"
     r"|(?<!\w)(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|d09G|ChIJ|LS0tLS1CRUdJTiBDRVJU)[\w+/=-]++"
@@ -286,7 +286,7 @@ _SENTENCE = r"(?:[^.;!?\n{}]|[.;!?](?=\S)|\?\s(?=[Ii]t|[Ee]s|[Cc]['\u2019]est)){
 _BEFORE = (
     r"(?i)(?:^|[\s:(\"'`«„“])([^\s\"'`«„“]{4,100}?)[\"'`»“”]{0,2}(?:,?\s(?:(?:that|which|this|das|dat|ça|ce|eso"
     r"|esa|esse"
-    r"|essa|questo|questa)\s)?(?:is|['\u2019]s|ist|es|est|é|è|e['\u2019]|to|je|är|er|on)|\s(?:as|als|como|comme"
+    r"|essa|questo|questa)\s)?(?:is|was|['\u2019]s|ist|war|es|era|est|é|è|e['\u2019]|to|je|är|er|on)|\s(?:as|als|como|comme"
     r"|come|jako"
     r"|som|for))\s+(?:[\w'\u2019-]{1,20}\s+){0,3}[\w-]{0,20}\Z"
 )
@@ -299,6 +299,7 @@ _ACCOUNT = rf"(?<![^\W_])(?:{ACCOUNTS})(?![^\W_])[^\n]{{0,50}}?\s/\s?(\S{{4,100}
 _LIST = rf"(?<![^\W_])(?:{PASSWORD_LISTS})(?= ?[^\n]{{0,40}}:\s)"
 _LIST_ITEM = r"(?:[:=]|\s[-\u2013—/|]|->|→)\s{0,3}([^\s:=]{4,60})"
 _APP_PASSWORD = re.compile(r"(?:[a-z]{4} ){3}[a-z]{4}(?![a-z])")
+_GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])"
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„‚‹「『”»›])")
 _CLOSING = dict(zip("“\u2018«„‚‹「『»›", "”\u2019»“\u2018›」』«‹", strict=True))
 _CLAUSE = (
@@ -316,7 +317,7 @@ _PLACEHOLDER = (
     r"|hidden|removed"
     r"|example|optional|required|(?-i:_*[a-z]+(?:[_.][a-z]+)*[_.]|[a-z]{2,}(?:[A-Z][a-z]+)*(?=[A-Z]))?"
     r"(?:pass(?:word|wd)?|token|secret|key|pwd|api_?key|credentials?)|[.~]{0,2}(?:/[a-z_.-]+){2,}/?"
-    r"|(?:dein|ihr|votre|tu|su|seu|sua|il_?tuo|twoje?|jouw)[-_]\w*|\S{0,20}(?:\.\.\.|…)|yes|no|on|off|n/?a|tbd"
+    r"|(?:dein|ihr|votre|tu|su|seu|sua|il_?tuo|twoje?|jouw)[-_]\w*|\S{0,20}(?:\.{3}|…|\*{3})\S{0,6}|yes|no|on|off|n/?a|tbd"
     r"|todo|fixme"
     r"|(?:op|vault|ssm|sm|aws|arn|env|file|secretref|keyring|gcp\w*|azure\w*):\S*|prompt|stdin|file|env|vault"
     r"|keychain"
@@ -324,7 +325,7 @@ _PLACEHOLDER = (
 _CODE = (  # what a program assigns from elsewhere, and prices
     r"(?i)[$@]?[a-z_.>-]+[(\[].*|(?:self|this|os|process|config|settings|env|args|user|req|request|ctx|secrets"
     r"|var|local"
-    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|https?:.*|\(.*[:=)].*|\(\w*"
+    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|bool|float|dict|list|https?:.*|\(.*[:=)].*|\(\w*"
     r"|await|async"
     r"|function|lambda|new|![a-z_]+|&[a-z_]+|\$\{.*|\{\{?.*|\w+\?*\..*\(.*|[a-z]\.[a-z]+,.*|.*;return|\|[-+>]?"
     r"|>[-+]?"
@@ -609,7 +610,7 @@ def _wrapped(text: str) -> Iterator[_Span]:
         key = pattern(_FORMAT).search(whole)
         goes_on = key and key.start() < len(pieces[0]) < key.end() - 3
         is_base64 = all(any(map(str.isdecimal, one)) and pattern(r"[\w+/=]+").fullmatch(one) for one in pieces)
-        if goes_on or (is_base64 and _looks_random(whole)):
+        if goes_on or (is_base64 and _looks_random(whole) and not any(map(_DIGEST.fullmatch, pieces))):
             yield lines.start() + (key.start() if key else 0), lines.end(), "random token"
 
 
@@ -813,6 +814,8 @@ def _later_value(text: str, name: re.Match[str], sure: bool, until: int) -> _Pla
     for at in (*([changed.end()] if changed else []), *(bridge.end() for bridge in bridges)):
         if sure and (app := _APP_PASSWORD.match(text, at)):
             return app.span()
+        if groups := pattern(_GROUPS).match(text, at):
+            return groups.span()
         if sure and (quoted := _quoted(text, at)):
             value = text[slice(*quoted)]
             if _strange(value, sure) or (len(value.split()) > 2 and not _ADVICE.search(value)):
@@ -875,9 +878,10 @@ def _text_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _P
         alone = pattern(r"\S{4,100}(?=[ \t\r]*(?:\n|\Z))").match(text, start)
         begins = pattern(r"(?:\A|\n)[ \t\w.-]{0,40}\Z").search(text, max(0, name.start() - 60), name.start())
         return _trimmed(alone) if alone and begins and _may_be_given(alone[0], how) else None
-    if how == "line":
+    if how == "line" or "\n" in gap[0]:
         alone = pattern(r"\S{4,100}(?=[ \t\r]*(?:\n|\Z))").match(text, start)
-        return _trimmed(alone) if alone and sure and _is_password(alone[0]) else None
+        fits = _is_password if how == "line" else partial(_may_be_given, how=how)
+        return _trimmed(alone) if alone and sure and fits(alone[0]) else None
     cut = pattern(_CLAUSE).search(text, start, start + _MAX_CLAUSE_CHARS)
     clause = text[start : cut.start() if cut else start + _MAX_CLAUSE_CHARS]
     words = list(islice(re.finditer(r"\S+", clause), _MAX_WORDS + 1))
@@ -962,7 +966,7 @@ def _given_in(language: str, words: list[str], ends: bool) -> int:
     if _strange(words[0], sure=True):
         return 1
     bare = words[0].strip(_TRIM).lower()
-    letters = bare.replace("-", "").replace("_", "")
+    letters = re.sub(r"(?<=\w)[-_.](?=\w)", "", bare)
     if len(words) > 1 or not ends or len(bare) < 4 or bare in SMALL or not letters.isalpha():
         return 0
     return int(bare != letters or not _describes(bare, language))
@@ -1064,7 +1068,8 @@ def _opens(text: str, lowered: str, word: re.Match[str], number: re.Match[str], 
         return False
     if pattern(r"[.!?]\s|\n\n|;\s").search(between):
         return False
-    sentence = 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
+    says = bool(pattern(_SAYS).fullmatch(between))
+    sentence = start if says else 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
     rest = pattern(r"[^.;!?\n]{0,45}").match(lowered, max(word.end(), number.end()))
     around = f"{lowered[sentence : max(word.end(), number.start())]} {rest[0] if rest else ''}"
     digits = sum(map(str.isdecimal, number[1]))
@@ -1088,10 +1093,15 @@ def _lists(text: str) -> Iterator[_Span]:
     lowered, done = _lowered(text), 0
     for about in pattern(any_of(RECOVERY)).finditer(lowered):
         end = about.end() + _MAX_LIST_CHARS
+        shapes: set[tuple[int, ...]] = set()
         for code in pattern(_RECOVERY_CODE).finditer(text, max(done, about.end()), end):
+            shapes.add(tuple(map(len, code[0].split("-"))))
             if "-" in code[0] or " " in code[0] or not pattern(_MEASURE).fullmatch(code[0]) or code[0].isdecimal():
                 yield *code.span(), "recovery code"
                 done = code.end()
+        for code in pattern(r"(?<![\w-])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+(?![\w-])").finditer(text, about.end(), end):
+            if tuple(map(len, code[0].split("-"))) in shapes:
+                yield *code.span(), "recovery code"
     for licence in pattern(_LICENCE).finditer(lowered):
         if not any(map(str.islower, text[slice(*licence.span(1))])):
             yield *licence.span(1), "licence key"

@@ -18,19 +18,19 @@ def any_of(table: Mapping[str, str] | Iterable[str]) -> str:
 
 
 PASSWORDS = {
-    "en": r"pass[ _-]?(?:word|wd|phrase|code)s?|(?:safe|code|secret)[ -]?word|pwd|pswd|(?<![^\W_])(?:pw|psk"
+    "en": r"pass[ _-]?(?:word|wd|phrase|code)s?|pwd|pswd|(?<![^\W_])(?:pw|psk"
     r"|passkey)"
     r"|(?:(?<=[_-])|(?<=[\"']))pass(?=[\"'\s]{0,2}[:=])|requirepass|masterauth"
     r"|key content|schlusselinhalt|contenu de la cle|contenido de la clave"
     r"|(?:secret|security|unlock|encryption|vault)[ -]?(?:phrase|sentence)|(?:security"
-    r"|secret) (?:question )?answer",
-    "de": r"pass(?:wort|worter|woerter|wortes|worts)|kennwort|losungswort|codewort|geheimwort|passw(?=[.:])",
-    "fr": r"mots? de passe|(?<![^\W_])mdp|phrase (?:de passe|secrete|cle)",
+    r"|secret) (?:question )?answer|security question[^.?\n]{0,60}? answer",
+    "de": r"pass(?:wort|worter|woerter|wortes|worts)|kennwort|passw(?=[.:])",
+    "fr": r"mots?[ _-]?de[ _-]?passe|(?<![^\W_])mdp|phrase (?:de passe|secrete|cle)",
     "es": r"contrasenas?|frase de (?:paso|contrasena|acceso|seguridad)|palabra de paso"
     r"|(?<![^\W_])contra(?= (?:es|del|de la|era) )",
     "pt": r"(?<![^\W_])senhas?|palavras?[ -]passe|frase[ -](?:senha|secreta)",
     "it": r"parola (?:d'|di )(?:ordine|accesso)|frase segreta",
-    "nl": r"wachtwoord(?:en|zin)?|wachtzin|codewoord|(?<![^\W_])ww(?=[ ]?:)",
+    "nl": r"wachtwoord(?:en|zin)?|wachtzin|(?<![^\W_])ww(?=[ ]?:)",
     "pl": r"(?<![^\W_])hasl(?:o|a|em|u)",
     "cs": r"(?<![^\W_])hesl(?:o|a|em|u)",
     "sv": r"losenord(?:et|sfras)?|losen(?:et)?(?=[ ]?:)",
@@ -46,7 +46,7 @@ PASSWORDS = {
     "ca": r"contrasenya|contrasinal",
     "id": r"kata sandi|(?<![^\W_])sandi",
     "vi": r"mat khau",
-    "ja": r"パスワード|パスフレーズ|合言葉|パスコード",
+    "ja": r"パスワード|パスフレーズ|パスコード",
     "zh": r"密码|密碼|口令",
     "ko": r"비밀번호|암호|패스워드",
     "ar": r"كلمة (?:المرور|السر)|الرقم السري|رمز عبور",
@@ -61,7 +61,7 @@ KEYS = {
     r"|consumer|client|product|activation|recovery|deploy|shared|storage|subscription|service|server|ingest"
     r"|integration|admin|network|wpa2?|wlan|write|read|publish|session|webhook|instrumentation|bot|registration"
     r"|security|setup|volume|cd|unlock|restore|serial)[ _-]?(?:key|token|secret)s?|token(?:u|em|a|ul|en|et)?"
-    r"|(?<!top )secret"
+    r"|(?<!top )secret|(?:safe|code|secret)[ -]?word"
     r"|credentials?|wi-?fi[ -]?code|(?<![^\W_])(?:psw|pass(?=[\"'\s]{0,2}[:=]))",
     "de": r"(?:api|wlan|wifi|wpa2?|netzwerk|lizenz|produkt|zugangs|sicherheits|aktivierungs|geheim"
     r"|wiederherstellungs|verschlusselungs)[ -]?(?:schlussel|key)",
@@ -90,11 +90,11 @@ PINS = (
 """A number that comes after is a secret."""
 
 IS = {
-    "en": r"is|are|was|will\sbe|remains|equals",
+    "en": r"is|are|was|used\sto\sbe|will\sbe|remains|equals",
     "de": r"ist|sind|lautet|war|bleibt|heißt|heisst|wäre",
     "fr": r"est|était|sera|reste|c['’]est",
     "es": r"es|era|será|son|sigue\ssiendo",
-    "pt": r"é|fica|ficou|continua",
+    "pt": r"é|passou\sa\sser|fica|ficou|continua",
     "it": r"è|e['’]|sarà|resta|rimane",
     "nl": r"luidt|blijft",
     "pl": r"to|jest|to\sjest|brzmi",
@@ -124,7 +124,7 @@ CHANGED = (
 )
 INTO = r"to|in|auf|a|à|en|pour|para|na|naar|til|till|su|în|por|per|zu|на"
 USE = (
-    r"type|enter|use|try|put|nimm|gib|tippe|benutze|entre|mets|tape|utilise|usa|pon|escribe|mete|digite|inserisci"
+    r"typed?|enter(?:ed)?|used?|try|tried|put|nimm|gib|tippe|benutze|entre|mets|tape|utilise|usa|pon|escribe|mete|digite|inserisci"
     r"|metti|gebruik|typ|vul|wpisz|użyj|skriv|anvend"
 )
 """What tells somebody to use a value."""
@@ -164,7 +164,7 @@ CODE_VERBS = (
     r"type|enter|punch in|key in|press|dial|disarm\w{0,3}|off|opens?|unlock\w{0,2}"
     r"|tipp\w{0,2}|eingeben|eintippen|gib|gebt|drucke\w?|entscharf\w{0,3}|ausschalt\w{0,3}|offnet"
     r"|tape[rz]?|compose\w?|saisi\w{1,3}|ouvre|desactiv\w{0,3}|teclea\w?|marca\w?|introduc\w{1,3}|pulsa\w?|abre"
-    r"|digit[aei]\w?|desativ\w{0,3}|premi|premere|inserisci|apre|disattiv\w{0,3}|toets\w{0,2}|intoetsen|druk|opent"
+    r"|digit[aei]\w{0,2}|desativ\w{0,3}|premi|premere|inserisci|apre|disattiv\w{0,3}|toets\w{0,2}|intoetsen|druk|opent"
     r"|uitschakel\w{0,3}|uitzetten|wpisz|wpisac|wcisnij|nacisnij|otwiera\w{0,2}|wylacz\w{0,3}|rozbroj\w{0,3}"
     r"|slar?|tryck|tast|tryk|zadej\w{0,2}|набери\w{0,2}|введи\w{0,2}|нажми\w{0,2}|girin"
 )
@@ -231,7 +231,7 @@ RECOVERY = {
     r"|バックアップコード|リカバリー?コード|恢复代码|备用码",
 }
 SEEDS = (
-    r"(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|list)|mnemonics?|seed:|bip-?39"
+    r"(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|list)|mnemonics?|\bseeds?\b[^\n]{0,30}:|bip-?39"
     r"|(?:metamask|ledger|trezor|electrum|wallet)[^\n.]{0,60}?(?:words|phrase|worter|mots|palabras|parole|:)"
     r"|(?:wiederherstellungs|seed-?|mnemonik|sicherungs)[ -]?(?:phrase|worter|satz|worte)|(?:12|24"
     r"|zwolf) wort\w{1,2}"
