@@ -283,6 +283,7 @@ _CHANGED = rf"(?i)[^.;!?\n]{{0,80}}?\b(?:{CHANGED})\s+(?:{INTO})\s+"
 _IS_LATER = rf"(?i)[^.;!?\n]{{0,80}}?(?:\s(?:{_BE})\s+|:\s|=\s?)(?:(?:{ADVERBS})\s+)?"
 _BRIDGE = rf"(?i)(?:\s(?:{_BE}|{USE}|it['\u2019]s|its)\s+|:\s|(?<![<>!=])=\s?)(?:(?:{ADVERBS})\s+)?"
 _SENTENCE = r"(?:[^.;!?\n{}]|[.;!?](?=\S)|\?\s(?=[Ii]t|[Ee]s|[Cc]['\u2019]est)){0,110}"
+_AND = rf"(?i)[\"'`]?(?:,|;|\s(?:and|und|et|y|e|en|oraz|och|og|и))\s[^.;!?\n:=]{{0,40}}?(?:\s(?:{_BE})|['\u2019]s(?!\s+(?:{_BE})\b))\s+(?:(?:{ADVERBS})\s+)?"
 _BEFORE = (
     r"(?i)(?:^|[\s:(\"'`«„“])([^\s\"'`«„“]{4,100}?)[\"'`»“”]{0,2}(?:,?\s(?:(?:that|which|this|das|dat|ça|ce|eso"
     r"|esa|esse"
@@ -295,10 +296,12 @@ _LOGIN = (
     rf"(?<![^\W_])(?:{LOGINS}|ssh in)(?:[^.,;\n]{{0,40}}? (?:with|mit|avec|con|com|met|sie|dich|using"
     rf"|via))?[ :]{{1,3}}"
 )
+_LOGIN_LAST = r"(?i)\smit\s(\S{5,60})\s(?:einloggen|anmelden|rein)"
 _ACCOUNT = rf"(?<![^\W_])(?:{ACCOUNTS})(?![^\W_])[^\n]{{0,50}}?\s/\s?(\S{{4,100}})"
 _LIST = rf"(?<![^\W_])(?:{PASSWORD_LISTS})(?= ?[^\n]{{0,40}}:\s)"
 _LIST_ITEM = r"(?:[:=]|\s[-\u2013—/|]|->|→)\s{0,3}([^\s:=]{4,60})"
 _APP_PASSWORD = re.compile(r"(?:[a-z]{4} ){3}[a-z]{4}(?![a-z])")
+_PROSE = r"[(\"'„“«]{0,2}(?:[^\W_]+(?:['\u2019-][^\W_]+)*|[-\u2013—])[,:)\"'”“»]{0,2}"
 _GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])"
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„‚‹「『”»›])")
 _CLOSING = dict(zip("“\u2018«„‚‹「『»›", "”\u2019»“\u2018›」』«‹", strict=True))
@@ -313,7 +316,7 @@ _PLACEHOLDER = (
     r"|(?:gh[pous]_|sk-|xox\w-)?[x*•.]{3,}|<[\w -]*>|(?-i:\[[A-Z _-]*\])"
     r"|\[(?:filtered|redacted|hidden|masked|your[\w -]*)\]|\$\{.*\}+|\$[a-z_]+|\$\(.*|\{+[\w.$ -]*\}+|%s|%\w+%"
     r"|@\w+@|\*+\w{0,4}\*+|your[\w-]*|null|none|nil|true|false|undefined"
-    r"|string|bytes|str|any|(?:my|the|new)[a-z_-]*(?:pass|key|token|secret)[a-z]*|redacted|filtered|masked"
+    r"|string|bytes|str|any|value|(?:my|the|new)[a-z_-]*(?:pass|key|token|secret)[a-z]*|redacted|filtered|masked"
     r"|hidden|removed"
     r"|example|optional|required|(?-i:_*[a-z]+(?:[_.][a-z]+)*[_.]|[a-z]{2,}(?:[A-Z][a-z]+)*(?=[A-Z]))?"
     r"(?:pass(?:word|wd)?|token|secret|key|pwd|api_?key|credentials?)|[.~]{0,2}(?:/[a-z_.-]+){2,}/?"
@@ -323,9 +326,9 @@ _PLACEHOLDER = (
     r"|keychain"
 )
 _CODE = (  # what a program assigns from elsewhere, and prices
-    r"(?i)[$@]?[a-z_.>-]+[(\[].*|(?:self|this|os|process|config|settings|env|args|user|req|request|ctx|secrets"
+    r"(?i)[$@]?[a-z_.>-][\w.>-]*[(\[].*|(?:self|this|os|process|config|settings|env|args|user|req|request|ctx|secrets"
     r"|var|local"
-    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|bool|float|dict|list|https?:.*|\(.*[:=)].*|\(\w*"
+    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|bool|float|dict|list|https?:.*|\(.*[:=)].*|\([\w.]*"
     r"|await|async"
     r"|function|lambda|new|![a-z_]+|&[a-z_]+|\$\{.*|\{\{?.*|\w+\?*\..*\(.*|[a-z]\.[a-z]+,.*|.*;return|\|[-+>]?"
     r"|>[-+]?"
@@ -357,7 +360,7 @@ _NUMBER = (
     r"[\"'`#*\\„“«(]{0,3}((?:[A-Z]-)?[A-Za-z]{0,2}\d(?:[ .]?[ -][ ]?\d|\d|[A-ZА-Я]){2,14})(?![\d%]|[.,:/]\d"
     r"|[0-9A-Za-z_À-\u052f])"
 )
-_NUMBER_HERE = rf"(?<![0-9A-Za-z_À-\u052f.,:/+@€$£#-]){_NUMBER}"
+_NUMBER_HERE = rf"(?<![0-9A-Za-z_À-\u052f.,:;/+@€$£#\\-]){_NUMBER}"
 _MIXED_CODE = (
     rf"(?i:[^.;!?\n]{{0,30}}?\s(?:{_BE})\s+"
     rf"|\s{{0,2}}:\s{{0,2}})((?=[A-Z]{{0,7}}\d)(?=\d{{0,7}}[A-Z])[A-Z0-9]{{3,5}}"
@@ -367,6 +370,7 @@ _IS_CODE = (
     rf"(?i)[\"'`)]{{0,2}},?\s+(?:(?:that|das|ce|eso|isso)\s)?(?:{_BE}|as|for|als|como|comme|come"
     rf"|jako)\s+[^.;!?\n]{{0,40}}"
 )
+_CODE_IS = rf"(?i)\s(?:{_BE})\s+(?:(?:{ADVERBS})\s+)?"
 _SAYS = rf"(?i)[^.;!?\n]{{0,40}}?\s(?:{_BE})\s+|\s{{0,2}}[:=]\s{{0,2}}|\s"
 _UNIT = rf"\s{{0,2}}(?:[%€$£°]|(?:{UNITS})\b)"
 _OTHER_NUMBER = rf"(?i)\b(?:{BEFORE_OTHER_NUMBERS})\s+\Z|\+\d{{1,3}}[ -]?\(?\Z|\)\s?\Z"
@@ -383,6 +387,7 @@ _SEED_WORDS = (
     r"(?:(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}[\s,;:.·"
     r"|/\u2013-]{1,6}){11,23}(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}"
 )
+_NUMBERED_WORDS = r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
 _LICENCE = (
     rf"(?:{LICENCES})[^\n]{{0,60}}?(?<![a-z0-9-])((?=[a-z-]{{0,20}}\d)[a-z0-9]{{4,8}}(?:-[a-z0-9]{{4,8}}){{2,"
     rf"8}})(?![\w-])"
@@ -690,7 +695,7 @@ def _is_password(word: str) -> bool:
     """Return whether a word without a name may be a password: letters with digits or signs, and neither an address
     nor a path nor code."""
     word = word.strip(_TRIM)
-    if not _strange(word, sure=True) or pattern(r"\S*[@(=/<`\\{|]\S*|[\d.,:-]+").fullmatch(word):
+    if not _strange(word, sure=True) or pattern(r"\S*[@(=/<`\\{|]\S*|[\d.,:-]+|[a-z]\w*\.[A-Z][A-Za-z]+").fullmatch(word):
         return False
     return any(map(str.isdecimal, word)) or bool(pattern(r"[!#$%^&*+~?]").search(word[:-1]))
 
@@ -714,13 +719,28 @@ def _named(text: str) -> Iterator[_Span]:
     while name:
         group, following = name.lastgroup or "", pattern(_NAME).search(lowered, name.end())
         value = _value(text, name, group, following.start() if following else len(text))
-        if not value and group in {"password", "pin"}:
+        if not value and (group in {"password", "pin"} or name[0] == "pass"):
             value = _value_before(text, max(at, name.start() - 200), name.start(), group)
         if value:
             yield *value, _NAMED[group]
+            while following_value := _another(text, value[1], group):
+                value = following_value
+                yield *value, _NAMED[group]
         at = max(name.end(), value[1] if value else 0)
         name = following if following and following.start() >= at else pattern(_NAME).search(lowered, at)
     yield from ((*cell, "password") for cell in _columns(text))
+
+
+def _another(text: str, end: int, group: str) -> _Place | None:
+    """Return where a second value is, as in "my PIN is 1234 and hers is 5678", given where the one before it ends."""
+    joined = pattern(_AND).match(text, end)
+    if not joined or group not in {"password", "pin"}:
+        return None
+    if group == "pin":
+        number = pattern(_NUMBER).match(text, joined.end())
+        return number.span(1) if number and len(number[1]) >= 4 and not _is_counted(text, number) else None
+    word = pattern(r"\S{4,100}").match(text, joined.end())
+    return _trimmed(word) if word and _is_password(word[0]) else None
 
 
 def _logins(text: str) -> Iterator[_Span]:
@@ -735,6 +755,9 @@ def _beside_users(text: str, lowered: str) -> Iterator[_Place]:
         word = pattern(r"\S{5,100}").match(text, login.end())
         if word and _is_password(word[0]):
             yield _trimmed(word)
+    for login in pattern(_LOGIN_LAST).finditer(text):
+        if _is_password(login[1]):
+            yield _trimmed(login, 1)
     for account in pattern(_ACCOUNT).finditer(lowered):
         if _is_password(text[slice(*account.span(1))]):
             yield _trimmed(account, 1)
@@ -826,7 +849,26 @@ def _later_value(text: str, name: re.Match[str], sure: bool, until: int) -> _Pla
             fits = (sure and fits) or _strange(word[0], sure=False)
             if fits and not pattern(_CODE).fullmatch(word[0]):
                 return _trimmed(word)
+    if not sure and "word" not in name[0]:
+        return None
+    for word in re.finditer(r"\S+", text[name.end() : sentence.end() if sentence else name.end()]):
+        if _stands_out(word[0], _language(name[0], "")):
+            start = name.end() + word.start()
+            return start, start + len(word[0].rstrip(_TRIM))
+        if not pattern(_PROSE).fullmatch(word[0]):
+            break
     return None
+
+
+def _stands_out(word: str, language: str) -> bool:
+    """Return whether a word in a sentence about a password must be it: no language has such a word, and no product
+    such a name."""
+    word = word.strip(_TRIM)
+    if not _is_password(word) or _FILE.search(word) or not pattern(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*").fullmatch(word):
+        return False
+    if pattern(r"[A-Z0-9-]+|[\w-]+(?:\.\w+)+|\d+-?[^\W\d_]+").fullmatch(word) or len(word) < 6:
+        return False
+    return bool(pattern(r"\S*\w[!#$%^&*+~?]\S+").fullmatch(word)) or (language != "en" and bool(pattern(r"[\w-]*[^\W\d]\d{3,5}").fullmatch(word)))
 
 
 def _number_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _Place | None:
@@ -953,7 +995,7 @@ def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
     bare = [word.strip(_TRIM).lower() for word in words]
     if sure and how in {"assign", "speech"}:
         plain = bare[: strange.index(True)] if True in strange else bare
-        speaks = len(plain) > _MAX_WORDS or not SMALL.isdisjoint(plain)
+        speaks = len(plain) > _MAX_WORDS or not SMALL.isdisjoint(plain) or any(map(_is_name, plain))
         two = len(plain) == 2 and plain is bare and how == "assign" and not tight
         if not speaks and not two and (len(plain) > 2 or not any(_describes(word, "en") for word in plain)):
             return len(plain) + (plain is not bare)
@@ -1068,8 +1110,7 @@ def _opens(text: str, lowered: str, word: re.Match[str], number: re.Match[str], 
         return False
     if pattern(r"[.!?]\s|\n\n|;\s").search(between):
         return False
-    says = bool(pattern(_SAYS).fullmatch(between))
-    sentence = start if says else 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
+    sentence = start if pattern(_CODE_IS).fullmatch(between) else 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
     rest = pattern(r"[^.;!?\n]{0,45}").match(lowered, max(word.end(), number.end()))
     around = f"{lowered[sentence : max(word.end(), number.start())]} {rest[0] if rest else ''}"
     digits = sum(map(str.isdecimal, number[1]))
@@ -1115,6 +1156,7 @@ def _seeds(text: str) -> Iterator[_Span]:
         if words and sum(word.strip(_TRIM).lower() in SMALL for word in words[0].split()) < 2:
             yield *words.span(), "seed phrase"
             done = words.end()
+    yield from ((*words.span(), "seed phrase") for words in pattern(_NUMBERED_WORDS).finditer(text))
 
 
 _LOOKS: tuple[tuple[tuple[int, ...], Callable[[str], Iterator[_Span]]], ...] = (

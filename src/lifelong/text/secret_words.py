@@ -61,7 +61,7 @@ KEYS = {
     r"|consumer|client|product|activation|recovery|deploy|shared|storage|subscription|service|server|ingest"
     r"|integration|admin|network|wpa2?|wlan|write|read|publish|session|webhook|instrumentation|bot|registration"
     r"|security|setup|volume|cd|unlock|restore|serial)[ _-]?(?:key|token|secret)s?|token(?:u|em|a|ul|en|et)?"
-    r"|(?<!top )secret|(?:safe|code|secret)[ -]?word"
+    r"|(?:safe|code|secret)[ -]?word|(?<!top )secret|(?<![^\W_])pass(?= (?:for|to|of|on|is|was) )"
     r"|credentials?|wi-?fi[ -]?code|(?<![^\W_])(?:psw|pass(?=[\"'\s]{0,2}[:=]))",
     "de": r"(?:api|wlan|wifi|wpa2?|netzwerk|lizenz|produkt|zugangs|sicherheits|aktivierungs|geheim"
     r"|wiederherstellungs|verschlusselungs)[ -]?(?:schlussel|key)",
@@ -209,7 +209,7 @@ NOT_CODES = (  # before the word for code
     r"|fehler|gutschein|rabatt|farb|artikel|postleit\w{0,4}|quell|buchungs|landes|erreur|couleur|barre|retour|pays"
     r"|produit|descuento|pais|fuente|producto|erro|desconto|produto|errore|sconto|prodotto|fiscale|fout"
     r"|korting\w{0,3}"
-    r"|land|kleur|bled\w{0,2}|rabat\w{0,3}|chyb\w|streep|netnummer)[ -]?"
+    r"|land|kleur|bled\w{0,2}|rabat\w{0,3}|chyb\w|streep|netnummer)[ _-]?"
 )
 NOT_CODES_AFTER = (
     r"\s+(?:name|postal|zip|de (?:erro|error|area|barras|descuento)|d'erreur|di errore|promo\w*|fiscale|pocztow\w"
@@ -231,7 +231,7 @@ RECOVERY = {
     r"|バックアップコード|リカバリー?コード|恢复代码|备用码",
 }
 SEEDS = (
-    r"(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|list)|mnemonics?|\bseeds?\b[^\n]{0,30}:|bip-?39"
+    r"(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|list)|mnemonics?|seed:|bip-?39"
     r"|(?:metamask|ledger|trezor|electrum|wallet)[^\n.]{0,60}?(?:words|phrase|worter|mots|palabras|parole|:)"
     r"|(?:wiederherstellungs|seed-?|mnemonik|sicherungs)[ -]?(?:phrase|worter|satz|worte)|(?:12|24"
     r"|zwolf) wort\w{1,2}"
