@@ -188,7 +188,7 @@ _SHELL_OPTIONS = r"""
     xfreerdp\b[^\n|;]{0,120}?\s/p:
     (?:smbclient|mount\.cifs|rpcclient)\b[^\n|;]{0,120}?-U\s+[\w.\\-]{1,40}%
     \s-pass(?:in|out)?\s+pass:
-    \s--(?:[a-z-]{0,20}-)?(?:passw(?:or)?d|passphrase|pass|pw|secret|token|api-?key|access-?key|secret-?key)(?:\s+(?![-$])|=)
+    (?<!\S)--(?:[a-z-]{0,20}-)?(?:passw(?:or)?d|passphrase|pass|pw|secret|token|api-?key|access-?key|secret-?key)(?:\s+(?![-$])|=)
     htpasswd\s+-\w*b\w*\s+\S{1,100}\s+\S{1,60}\s+
     \bsetx?\s+\w{0,30}(?:PASS(?:WORD)?|TOKEN|SECRET|KEY)\s+
     \bcmdkey\b[^\n]{0,100}?/pass:
@@ -203,7 +203,7 @@ _QUERY = (
 _AROUND = {
     "password": r"(?<![\w+.-])[a-zA-Z][\w+.-]{0,30}://(?:[^\s:/\"'<>]{0,200}+:(?!\d{1,5}(?:[/?#\s]|\Z))"
     r"([^\s/\"'<>]{1,300}(?=@)|[^\s\"'<>]{1,300}(?=@))|([^\s:/@\"'<>]{16,300}+)(?=@))"
-    r"|(?i:jdbc:oracle:thin:|sqlplus\s+(?:-\w+\s+)?)[\w.]{1,40}/([^\s@/]{1,100})@"
+    r"|(?<![\w/:.@-])[\w.-]{1,30}:([^\s:/@]{4,60})(?=@(?:\d{1,3}\.){3}\d|@localhost)|(?i:jdbc:oracle:thin:|sqlplus\s+(?:-\w+\s+)?)[\w.]{1,40}/([^\s@/]{1,100})@"
     r"|(?:\s-u|--user|--proxy-user|\s-a|--auth|--basic-auth"
     r"|--creds)[ =]?[\"']?[^\s:\"'=,]{1,100}[:,](?!\d+\b)([^\s\"']{1,300}+)"
     r"|(?i:auth)\w{0,8}[\"']?\s?[:=]\s?[\"']?[\w.@-]{1,40}:(?!//)([^\s\"'@:/]{4,100})(?=[\s\"']|\Z)"
@@ -261,7 +261,7 @@ _KEY_NAME = (
 )
 _NAME = (
     rf"(?:(?P<password>{any_of(PASSWORDS)})|(?P<pin>{PINS})|(?P<token>{any_of(KEYS)})|(?P<key>{_KEY_NAME}))"
-    r"(?:_(?:prod|dev|test|staging|live|old|new|admin|root|main|base64|b64|value|base))?(?:[_-]?\d{1,3})?"
+    r"(?:[ -](?:wi-?fi|wlan))?(?:_(?:prod|dev|test|staging|live|old|new|admin|root|main|base64|b64|value|base))?(?:[_-]?\d{1,3})?"
     r"(?:(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])|(?![^\W_]|_[a-z]))"
     r"(?![ _-](?:id|name|length|field|file|path|prefix|version|policy|manager|rotation|strength|generator"
     r"|hint)s?\b)"
@@ -277,7 +277,7 @@ _GAP = (
     rf"|(?P<to>\s+(?:{TO})\s+)"
     rf"|(?P<script>(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f])\s?[はがを는은이가是为為就คือ：:]{{0,3}}\s?(?="
     rf"[!-~「『“]))|(?P<line>[ \t]{{0,4}}\r?\n[ \t]{{0,8}})"
-    r"|(?P<beside>[ \t]{1,20}(?:-[ \t])?)"
+    r"|(?P<aside>[?,]\s{1,2})|(?P<beside>[ \t]{1,20}(?:-[ \t])?)"
 )
 _CHANGED = rf"(?i)[^.;!?\n]{{0,80}}?\b(?:{CHANGED})\s+(?:{INTO})\s+"
 _IS_LATER = rf"(?i)[^.;!?\n]{{0,80}}?(?:\s(?:{_BE})\s+|:\s|=\s?)(?:(?:{ADVERBS})\s+)?"
@@ -337,7 +337,7 @@ _MEASURE = (
     r"(?i)\W*\d+(?:st|nd|rd|th|s|am|pm|h|hrs?|mins?|days?|k|m|x|%|ms|[kmgt]b|-\w+)?\W*|v?\d+(?:\.\d+)+|[\d/.,:-]+"
     r"|(?:sha|md|blake)\d+[:-]\S+|(?:sha|md|utf|base|oauth|aes|rsa|web|erc|http|ipv|wpa|ed|tls|ssl|argon|bcrypt"
     r"|x)-?\d+\w*"
-    r"|2fa|mfa|1password|[a-z]+[-/](?:\d{1,4}|[a-z])|[A-Z]{2,8}-\d{1,6}|\S+@\S+\.\w+|[a-z]+['\u2019][a-z]+"
+    r"|2fa|mfa|1password|[a-z]+[-/](?:\d{1,2}|[a-z])|(?-i:[A-Z]{2,8}-\d{1,6})|\S+@\S+\.\w+|[a-z]+['\u2019][a-z]+"
     r"|\d+-?(?:stellig\w*|digit\w*|char\w*|fach|cifre|mal|tägig\w*)|\d{4}-\d\d-\d\d\S*|[a-z_.]+\(.*"
 )
 _ADVICE = re.compile(f"(?i){ADVICE}")
@@ -398,7 +398,7 @@ _LICENCE = (
 _NAME_HINT = re.compile(  # something of every name, and of every part of one
     "pass|pw|ps[kw]|word|wo[ro]rd|wort|phrase|fras|zin|mdp|contra|pal[ao]|parol|hasl|hesl|losen|kod|jelsz"
     "|salasana|sifre|парол"
-    "|συνθη|κωδικ|lozink|gesl|slapt|sandi|khau|パス|合言葉|密|口令|비밀|암호|كلمة|الرقم|סיסמ|पास|รหัส|key|token"
+    "|συνθη|κωδικ|lozink|gesl|slapt|sandi|khau|パス|合言葉|密|口令|비밀|비번|암호|كلمة|الرقم|סיסמ|पास|รหัส|key|token"
     "|secret|cred|wi-?fi"
     "|jeton|cle|clave|llave|chave|chiave|sleutel|code|klucz|nyckel|nogle|nokkel|avain|klic|anahtar|kulcs|キー"
     "|키|ключ|секрет|токен"
@@ -868,7 +868,8 @@ def _stands_out(word: str, language: str) -> bool:
         return False
     if pattern(r"[A-Z0-9-]+|[\w-]+(?:\.\w+)+|\d+-?[^\W\d_]+").fullmatch(word) or len(word) < 6:
         return False
-    return bool(pattern(r"\S*\w[!#$%^&*+~?]\S+").fullmatch(word)) or (language != "en" and bool(pattern(r"[\w-]*[^\W\d]\d{3,5}").fullmatch(word)))
+    mixed = r"\S*\w[!#$%^&*+~?]\S+" if language == "en" else r"\S*\w[!#$%^&*+~?]\S+|[\w-]*[^\W\d]\d{3,5}"
+    return bool(pattern(mixed).fullmatch(word))
 
 
 def _number_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _Place | None:
@@ -916,6 +917,9 @@ def _text_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _P
     if how == "script":
         run = pattern(r"[!-~]{4,200}").match(text, start)
         return run.span() if run and sure and not _is_placeholder(run[0]) else None
+    if how == "aside":
+        word = pattern(r"\S{6,100}").match(text, start)
+        return _trimmed(word) if word and sure and _stands_out(word[0], "") else None
     if how == "beside" and sure and len(gap[0]) > 1:
         alone = pattern(r"\S{4,100}(?=[ \t\r]*(?:\n|\Z))").match(text, start)
         begins = pattern(r"(?:\A|\n)[ \t\w.-]{0,40}\Z").search(text, max(0, name.start() - 60), name.start())

@@ -38,7 +38,7 @@ PASSWORDS = {
     "no": r"passord(?:et)?",
     "fi": r"salasana(?:n|si|ni|mme)?",
     "hu": r"jelsz(?:o|ava|avam|avad|avunk)",
-    "tr": r"(?<![^\W_])sifre(?:si|m|n|niz|miz|yi|ler)?",
+    "tr": r"(?<![^\W_])(?:sifre(?:si|m|n|niz|miz|yi|ler)?|parolas?[im]?)",
     "ru": r"парол(?:ь|я|ем|ю|и|а|ата)|лозинк[ауе]",
     "el": r"συνθηματικο|κωδικος προσβασης",
     "hr": r"lozink[aeu]|(?<![^\W_])gesl[oa]",
@@ -48,7 +48,7 @@ PASSWORDS = {
     "vi": r"mat khau",
     "ja": r"パスワード|パスフレーズ|パスコード",
     "zh": r"密码|密碼|口令",
-    "ko": r"비밀번호|암호|패스워드",
+    "ko": r"비밀번호|비번|암호|패스워드",
     "ar": r"كلمة (?:المرور|السر)|الرقم السري|رمز عبور",
     "he": r"סיסמ[הא]",
     "hi": r"पासवर्ड",
@@ -148,7 +148,7 @@ PASSWORD_LISTS = (
 )
 
 CODES = (
-    r"(?:code|codes|codigo|codice|kod|kodu|kodem|kode|koden|koda|κωδικος|код|кода|codul)(?!\w)|コード|验证码"
+    r"(?:code|codes|codigo|clave|codice|kod|kodu|kodem|kode|koden|koda|κωδικος|код|кода|codul)(?!\w)|コード|验证码"
     r"|驗證碼"
     r"|認証番号|인증번호"
 )
@@ -197,7 +197,7 @@ LOCKS = {
     "nordic": r"port(?=kod)|porten\b|\bdo+r(?:en|ren)?\b|larm|kassaskap|hanglas|verifier|bekraft|grind|kort\b"
     r"|halyty",
     "others": r"dveri|bran[ay]|trezor|zamek|overov|vchod|kapu|ajto|riaszto|kapi\b|kilit|dogrulama|onay|guvenlik"
-    r"|двер|ворот|сейф|замок|домофон|подъезд|калитк|сигнализац|подтвержд|гараж|ドア|玄関|金庫|認証|確認|门|門"
+    r"|карт[аыу]|двер|ворот|сейф|замок|домофон|подъезд|калитк|сигнализац|подтвержд|гараж|ドア|玄関|金庫|認証|確認|门|門"
     r"|保险箱"
     r"|验证|현관|금고|인증",
     "services": "google|whatsapp|amazon|paypal|uber|microsoft|apple|telegram|signal|facebook|instagram|steam",
