@@ -17,10 +17,10 @@ import unicodedata
 from base64 import b64decode
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial, reduce
-from itertools import islice
+from itertools import islice, zip_longest
 from operator import or_
 
 from lifelong.text.secret_words import (
@@ -350,10 +350,10 @@ _CODE_WORD = (
     rf"|(?<!\w)(?:{CODE_THINGS}|{CODE_VERBS})(?!\w)"
 )
 _LOCK = any_of(LOCKS)
-_LOCK_NUMBER = (
-    rf"(?<![^\W_])(?:{_LOCK})\w{{0,12}}(?:\s{{0,2}}[:=#]\s{{0,2}}|\s(?:with|mit|avec|con|com|met"
-    rf"|na)?\s?)(\d{{4,8}})(?=#|\s{{0,2}}(?:[.,;)\n]|\Z))"
+_LOCK_BEFORE = (
+    rf"(?<![^\W_])(?:{_LOCK})\w{{0,12}}(?:\s{{0,2}}[:=#]\s{{0,2}}|\s(?:(?:with|mit|avec|con|com|met|na)\s)?)\Z"
 )
+_LOCK_NUMBER = r"(?<!\w)\d{4,8}(?=#|\s{0,2}(?:[.,;)\n]|\Z))"
 _VERB = rf"(?:{CODE_VERBS})\Z"
 _OPENS = r"open|offn|ouvr|abr|apr|otwier"
 _NUMBER = (
@@ -361,6 +361,7 @@ _NUMBER = (
     r"|[0-9A-Za-z_À-\u052f])"
 )
 _NUMBER_HERE = rf"(?<![0-9A-Za-z_À-\u052f.,:;/+@€$£#\\-]){_NUMBER}"
+_MIXED_HERE = r"(?<![\w-])(?:(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z0-9]{3,5}|[A-Z]{4}-[A-Z]{4})"
 _MIXED_CODE = (
     rf"(?i:[^.;!?\n]{{0,30}}?\s(?:{_BE})\s+"
     rf"|\s{{0,2}}:\s{{0,2}})((?=[A-Z]{{0,7}}\d)(?=\d{{0,7}}[A-Z])[A-Z0-9]{{3,5}}"
@@ -403,17 +404,18 @@ _NAME_HINT = re.compile(  # something of every name, and of every part of one
     "|jeton|cle|clave|llave|chave|chiave|sleutel|code|klucz|nyckel|nogle|nokkel|avain|klic|anahtar|kulcs|キー"
     "|키|ключ|секрет|токен"
     "|トークン|令牌|schlussel|pin|puk|tan|otp|nip|cv[cv]|csc|пин|暗証|핀|geheim|pruf|crypto|auth|sig|seed|salt"
-    "|cookie|bearer|str"
+    "|cookie|bearer|str|secur"
     "|sess|sid|pat|sk|pepper|answer|api|ww|senha"
 )
 _NAME_PART = (  # of a name of several words, or of a name that a sign must follow
-    r"^\W*(?:pass|passe|phrase|frase|paso|palavra|parola|sandi|khau|κωδικος|كلمة|الرقم|word|answer|keys?"
+    r"^\W*(?:pass|passe|phrase|frase|paso|palavra|parola|sandi|khau|κωδικος|كلمة|الرقم|word|answer|security|keys?"
     r"|tokens?|secrets?|wi-?fi"
     r"|cles?|cle|chaves?|chiave|klucz|llave|anahtari|api|ww|losen(?:et)?|contra|pins?|puk|nip|ключ)(?![^\W_])"
     r"|(?:key|auth|signature|sig|seed|salt|credential|cookie|bearer|string|str|sess(?:ion_?)?id|(?<![a-z])sid"
     r"|pat|sk|pepper|creds?"
     r"|pass)[\"'\\]{0,3}[:=]?$"
 )
+_CODE_PART = r"^\W*(?:punch|key|combination)(?!\w)"  # of a name of several words
 _LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|{PASSWORD_LISTS}|log|logged|sign|dane|mots)(?![^\W_])"
 _MIXED_HINT = re.compile(r"[^\W\d_]\S*\d|\d\S*[^\W\d_]|\w[!#$%^&*+~?]\w")
 _LIST_HINT = (
@@ -441,6 +443,7 @@ _FRAME_HINT = re.compile(
     r"|token_|[?&;][\w.-]+="
 )
 _NUMBER_HINT = re.compile(r"\d{3}|\d-\d|^\W*\d{1,2}\W*$|^\W*(?:[a-z]+\d|\d+[a-z])[a-z0-9-]{2,8}\W*$")
+_WORD, _BLANK = re.compile(r"\S+"), re.compile(r"\s")
 _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its name or its digits say so
 
 _NAMED = {"password": "password", "pin": "PIN", "token": "token", "key": "token"}
@@ -449,6 +452,7 @@ MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence ke
 _MAX_ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
 _MAX_HINT_CHARS = 60  # a longer word may be anything
 _MAX_WORDS, _MAX_CLAUSE_CHARS, _MAX_QUOTE_CHARS, _MAX_PLACEHOLDER_CHARS = 12, 300, 5_000, 100
+_MAX_NAME_CHARS, _MAX_FRAME_CHARS = 100, 400
 _MAX_LIST_CHARS, _MAX_SEED_CHARS, _MAX_CODE_DISTANCE, _MAX_LOCK_DISTANCE = 700, 400, 70, 130
 
 
@@ -525,7 +529,7 @@ def _suspect(word: str) -> int:
         (_KEY_LIKE, _LONG_WORD),
         (_NUMBER_LIKE, _NUMBER_HINT),
         (_FRAME_LIKE, _FRAME_HINT),
-        (_CODE_LIKE, pattern(_CODE_WORD)),
+        (_CODE_LIKE, pattern(f"{_CODE_WORD}|{_CODE_PART}")),
         (_LIST_LIKE, pattern(_LIST_HINT)),
         (_SEED_LIKE, pattern(_SEED_HINT)),
         (_LOGIN_LIKE, pattern(_LOGIN_HINT)),
@@ -580,6 +584,25 @@ def _lowered(text: str) -> str:
     if len(lowered) != len(text):
         lowered = "".join([letter.lower()[0] for letter in text])
     return lowered if lowered.isascii() else lowered.translate(_without_accents())
+
+
+def _hinted(text: str, hint: int) -> Iterator[_Place]:
+    """Yield where the words are that hint at something."""
+    return (word.span() for word in _WORD.finditer(text) if _suspicions[word[0]] & hint)
+
+
+def _find_near(source: str, text: str, places: Iterable[_Place], before: int, after: int) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that lie so many characters around one of these places. Only these stretches
+    are searched: most of a text is far from any of them."""
+    find, start, end = pattern(source).finditer, 0, -1
+    for first, last in places:
+        if first - before > end:
+            yield from find(text, start, end) if end >= 0 else ()
+            start = max(0, end, first - before)
+        if last + after > end:
+            blank = _BLANK.search(text, last + after)
+            end = blank.start() if blank else len(text)
+    yield from find(text, start, end) if end >= 0 else ()
 
 
 def _trimmed(found: re.Match[str], group: int = 0) -> _Place:
@@ -675,8 +698,9 @@ def _adds_up(number: str) -> bool:
 
 def _around(text: str) -> Iterator[_Span]:
     yield from ((*key.span(), "private key") for key in pattern(_PRIVATE_KEY).finditer(text))
+    hinted = [*_hinted(text, _FRAME_LIKE)]
     for kind, frame in _AROUND.items():
-        for around in pattern(frame).finditer(text):
+        for around in _find_near(frame, text, hinted, _MAX_FRAME_CHARS, _MAX_FRAME_CHARS):
             value = around[around.lastindex or 0]
             if not _is_placeholder(value) and not (kind == "password" and _is_name(value)):
                 yield *around.span(around.lastindex or 0), kind
@@ -714,10 +738,12 @@ def _is_login(token: str) -> bool:
 
 def _named(text: str) -> Iterator[_Span]:
     """Values that a name announces, as in `password = x`, "my PIN is 1234", "x is the password"."""
-    lowered, at = _lowered(text), 0
-    name = pattern(_NAME).search(lowered)
-    while name:
-        group, following = name.lastgroup or "", pattern(_NAME).search(lowered, name.end())
+    at = 0
+    names = [*_find_near(_NAME, _lowered(text), _hinted(text, _NAME_LIKE), 40, _MAX_NAME_CHARS)]
+    for name, following in zip_longest(names, names[1:]):
+        if name.start() < at:
+            continue
+        group = name.lastgroup or ""
         value = _value(text, name, group, following.start() if following else len(text))
         if not value and (group in {"password", "pin"} or name[0] == "pass"):
             value = _value_before(text, max(at, name.start() - 200), name.start(), group)
@@ -727,8 +753,8 @@ def _named(text: str) -> Iterator[_Span]:
                 value = following_value
                 yield *value, _NAMED[group]
         at = max(name.end(), value[1] if value else 0)
-        name = following if following and following.start() >= at else pattern(_NAME).search(lowered, at)
-    yield from ((*cell, "password") for cell in _columns(text))
+    headings = {text.rfind("\n", 0, name.start()) + 1 for name in names if name.lastgroup == "password"}
+    yield from ((*cell, "password") for cell in _columns(text, headings))
 
 
 def _another(text: str, end: int, group: str) -> _Place | None:
@@ -774,10 +800,10 @@ def _listed(text: str, lowered: str) -> Iterator[_Place]:
                     yield _trimmed(item, 1)
 
 
-def _columns(text: str) -> Iterator[_Place]:
+def _columns(text: str, headings: set[int]) -> Iterator[_Place]:
     """Cells below a heading that names passwords, in tables of Markdown and in values separated by commas."""
     column, count, mark, at = -1, 0, "", 0
-    for line in text.split("\n") if "\n" in text else ():
+    for line in text.split("\n") if headings and "\n" in text else ():
         start, at = at, at + len(line) + 1
         if mark and line.count(mark) == count:
             cells = line.split(mark)
@@ -786,7 +812,7 @@ def _columns(text: str) -> Iterator[_Place]:
                 begin = start + sum(len(cell) + 1 for cell in cells[:column]) + cells[column].index(value)
                 yield begin, begin + len(value)
         else:
-            column, count, mark = _password_column(line)
+            column, count, mark = _password_column(line) if start in headings else (-1, 0, "")
 
 
 def _password_column(line: str) -> tuple[int, int, str]:
@@ -1068,11 +1094,12 @@ def _strange(word: str, sure: bool) -> bool:
 
 def _codes(text: str) -> Iterator[_Span]:
     """Numbers that open something: the first one after a word for code, or before it, where something that has a
-    lock is named close by; and the number that is all that is said of a lock."""
+    lock is named close by."""
     lowered = _lowered(text)
     numbers = [number for number in pattern(_NUMBER_HERE).finditer(text) if not _is_counted(text, number)]
     starts = [number.start(1) for number in numbers]
-    for word in pattern(_CODE_WORD).finditer(lowered):
+    places = sorted(one.span() for one in (*numbers, *pattern(_MIXED_HERE).finditer(text)))
+    for word in _find_near(_CODE_WORD, lowered, places, _MAX_LOCK_DISTANCE, _MAX_LOCK_DISTANCE):
         place = bisect_left(starts, word.end())
         before = numbers[place - 1] if place else None
         start = max(0, word.start() - _MAX_LOCK_DISTANCE, before.end() if before else 0)
@@ -1085,10 +1112,16 @@ def _codes(text: str) -> Iterator[_Span]:
             since = max(0, before.start() - _MAX_LOCK_DISTANCE)
             if (gap.isspace() or pattern(_IS_CODE).fullmatch(gap)) and _opens(text, lowered, word, before, since):
                 yield *before.span(1), "PIN"
-    for number in pattern(_LOCK_NUMBER).finditer(lowered):
-        is_time = "larm" in number[0] and pattern(r"[01]\d[0-5]\d").fullmatch(number[1])
-        if not is_time and not _YEAR.fullmatch(number[1]):
-            yield *number.span(1), "PIN"
+
+
+def _lock_numbers(text: str) -> Iterator[_Span]:
+    """Numbers that are all that is said of a lock, as in "alarm: 4711"."""
+    for number in pattern(_LOCK_NUMBER).finditer(text):
+        before = _lowered(text[max(0, number.start() - _MAX_CODE_DISTANCE) : number.start()])
+        lock = pattern(_LOCK_BEFORE).search(before)
+        is_time = lock and "larm" in lock[0] and pattern(r"[01]\d[0-5]\d").fullmatch(number[0])
+        if lock and not is_time and not _YEAR.fullmatch(number[0]):
+            yield *number.span(), "PIN"
 
 
 def _is_counted(text: str, number: re.Match[str]) -> bool:
@@ -1169,7 +1202,8 @@ _LOOKS: tuple[tuple[tuple[int, ...], Callable[[str], Iterator[_Span]]], ...] = (
     ((_FRAME_LIKE,), _around),
     ((_NAME_LIKE,), _named),
     ((_LOGIN_LIKE | _MIXED,), _logins),
-    ((_NUMBER_LIKE,), _codes),
+    ((_NUMBER_LIKE | _CODE_LIKE,), _codes),
+    ((_NUMBER_LIKE,), _lock_numbers),
     ((_LIST_LIKE | _NUMBER_LIKE, _LIST_LIKE | _MIXED, _LIST_LIKE | _KEY_LIKE), _lists),
     ((_SEED_LIKE,), _seeds),
 )
