@@ -408,12 +408,11 @@ _NAME_HINT = re.compile(  # something of every name, and of every part of one
     "|sess|sid|pat|sk|pepper|answer|api|ww|senha"
 )
 _NAME_PART = (  # of a name of several words, or of a name that a sign must follow
-    r"^\W*(?:pass|passe|phrase|frase|paso|palavra|parola|sandi|khau|κωδικος|كلمة|الرقم|word|answer|security|keys?"
+    r"^\W*(?:pass|passe|phrase|frase|paso|palavra|parola|sandi|khau|κωδικος|كلمة|الرقم|security|keys?"
     r"|tokens?|secrets?|wi-?fi"
     r"|cles?|cle|chaves?|chiave|klucz|llave|anahtari|api|ww|losen(?:et)?|contra|pins?|puk|nip|ключ)(?![^\W_])"
     r"|(?:key|auth|signature|sig|seed|salt|credential|cookie|bearer|string|str|sess(?:ion_?)?id|(?<![a-z])sid"
-    r"|pat|sk|pepper|creds?"
-    r"|pass)[\"'\\]{0,3}[:=]?$"
+    r"|(?<=[_-])(?:pat|sk|pepper|creds?)|(?<![a-z])pass)[\"'\\]{0,3}[:=]?$"
 )
 _CODE_PART = r"^\W*(?:punch|key|combination)(?!\w)"  # of a name of several words
 _LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|{PASSWORD_LISTS}|log|logged|sign|dane|mots)(?![^\W_])"
@@ -432,11 +431,11 @@ _LIST_HINT = (
 _SEED_HINT = (
     r"^\W*(?:seed|mnemon|wallet|recovery|backup|secret|bip-?39|metamask|ledger|trezor|electrum"
     r"|wiederherstellungs|sicherungs"
-    r"|phrase|frase|fraz|herstel|palabras|palavras|parole|mots|words?|wort(?:er|e)|woorden|slow|сид)"
+    r"|phrase|frase|fraz|herstel|palabras|palavras|parole|mots|words(?!\w)|wort(?:er|e)|woorden|slow(?:a|\W*$)|сид)"
 )
 _FRAME_HINT = re.compile(
-    r"://|^-u|--\w|authoriz|bearer|^basic$|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|^machine$|putty"
-    r"|^-[pwanu]|/p:|/user:|^setx?$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth|password|\w%\w|login\w*[\"']?[(=]"
+    r"://|^-u|--\w|authoriz|bearer|^basic$|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|putty"
+    r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth$|password|\w%\w|login\w*[\"']?[(=]"
     r"|connect(?:ion)?\("
     r"|credentials?[(=]|change_p|add_user|^net$|chpasswd|oracle|sqlplus|jwt=|remember\w*=|openssl|pwgen|genkey"
     r"|urandom"

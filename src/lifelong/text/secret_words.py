@@ -61,7 +61,7 @@ KEYS = {
     r"|consumer|client|product|activation|recovery|deploy|shared|storage|subscription|service|server|ingest"
     r"|integration|admin|network|wpa2?|wlan|write|read|publish|session|webhook|instrumentation|bot|registration"
     r"|security|setup|volume|cd|unlock|restore|serial)[ _-]?(?:key|token|secret)s?|token(?:u|em|a|ul|en|et)?"
-    r"|(?:safe|code|secret)[ -]?word|(?<!top )secret|(?<![^\W_])pass(?= (?:for|to|of|on|is|was) )"
+    r"|secret[ -]?word|(?<!top )secret|(?<![^\W_])pass(?= (?:for|to|of|on|is|was) )"
     r"|credentials?|wi-?fi[ -]?code|(?<![^\W_])(?:psw|pass(?=[\"'\s]{0,2}[:=]))",
     "de": r"(?:api|wlan|wifi|wpa2?|netzwerk|lizenz|produkt|zugangs|sicherheits|aktivierungs|geheim"
     r"|wiederherstellungs|verschlusselungs)[ -]?(?:schlussel|key)",
