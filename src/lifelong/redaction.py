@@ -261,7 +261,8 @@ _KEY_NAME = (
 )
 _NAME = (
     rf"(?:(?P<password>{any_of(PASSWORDS)})|(?P<pin>{PINS})|(?P<token>{any_of(KEYS)})|(?P<key>{_KEY_NAME}))"
-    r"(?:[ -](?:wi-?fi|wlan))?(?:_(?:prod|dev|test|staging|live|old|new|admin|root|main|base64|b64|value|base))?(?:[_-]?\d{1,3})?"
+    r"(?:[ -](?:wi-?fi|wlan))?"
+    r"(?:_(?:prod|dev|test|staging|live|old|new|admin|root|main|base64|b64|value|base))?(?:[_-]?\d{1,3})?"
     r"(?:(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])|(?![^\W_]|_[a-z]))"
     r"(?![ _-](?:id|name|length|field|file|path|prefix|version|policy|manager|rotation|strength|generator"
     r"|hint)s?\b)"
@@ -283,7 +284,10 @@ _CHANGED = rf"(?i)[^.;!?\n]{{0,80}}?\b(?:{CHANGED})\s+(?:{INTO})\s+"
 _IS_LATER = rf"(?i)[^.;!?\n]{{0,80}}?(?:\s(?:{_BE})\s+|:\s|=\s?)(?:(?:{ADVERBS})\s+)?"
 _BRIDGE = rf"(?i)(?:\s(?:{_BE}|{USE}|it['\u2019]s|its)\s+|:\s|(?<![<>!=])=\s?)(?:(?:{ADVERBS})\s+)?"
 _SENTENCE = r"(?:[^.;!?\n{}]|[.;!?](?=\S)|\?\s(?=[Ii]t|[Ee]s|[Cc]['\u2019]est)){0,110}"
-_AND = rf"(?i)[\"'`]?(?:,|;|\s(?:and|und|et|y|e|en|oraz|och|og|и))\s[^.;!?\n:=]{{0,40}}?(?:\s(?:{_BE})|['\u2019]s(?!\s+(?:{_BE})\b))\s+(?:(?:{ADVERBS})\s+)?"
+_AND = (  # a second value of the same kind follows
+    r"(?i)[\"'`]?(?:,|;|\s(?:and|und|et|y|e|en|oraz|och|og|и))\s[^.;!?\n:=]{0,40}?"
+    rf"(?:\s(?:{_BE})|['\u2019]s(?!\s+(?:{_BE})\b))\s+(?:(?:{ADVERBS})\s+)?"
+)
 _BEFORE = (
     r"(?i)(?:^|[\s:(\"'`«„“])([^\s\"'`«„“]{4,100}?)[\"'`»“”]{0,2}(?:,?\s(?:(?:that|which|this|das|dat|ça|ce|eso"
     r"|esa|esse"
@@ -388,7 +392,9 @@ _SEED_WORDS = (
     r"(?:(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}[\s,;:.·"
     r"|/\u2013-]{1,6}){11,23}(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}"
 )
-_NUMBERED_WORDS = r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
+_NUMBERED_WORDS = (
+    r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
+)
 _LICENCE = (
     rf"(?:{LICENCES})[^\n]{{0,60}}?(?<![a-z0-9-])((?=[a-z-]{{0,20}}\d)[a-z0-9]{{4,8}}(?:-[a-z0-9]{{4,8}}){{2,"
     rf"8}})(?![\w-])"
@@ -590,7 +596,9 @@ def _hinted(text: str, hint: int) -> Iterator[_Place]:
     return (word.span() for word in _WORD.finditer(text) if _suspicions[word[0]] & hint)
 
 
-def _find_near(source: str, text: str, places: Iterable[_Place], before: int, after: int) -> Iterator[re.Match[str]]:
+def _find_near(
+    source: str, text: str, places: Iterable[_Place], before: int, after: int
+) -> Iterator[re.Match[str]]:
     """Yield the matches of a pattern that lie so many characters around one of these places. Only these stretches
     are searched: most of a text is far from any of them."""
     find, start, end = pattern(source).finditer, 0, -1
@@ -718,7 +726,9 @@ def _is_password(word: str) -> bool:
     """Return whether a word without a name may be a password: letters with digits or signs, and neither an address
     nor a path nor code."""
     word = word.strip(_TRIM)
-    if not _strange(word, sure=True) or pattern(r"\S*[@(=/<`\\{|]\S*|[\d.,:-]+|[a-z]\w*\.[A-Z][A-Za-z]+").fullmatch(word):
+    if not _strange(word, sure=True) or pattern(
+        r"\S*[@(=/<`\\{|]\S*|[\d.,:-]+|[a-z]\w*\.[A-Z][A-Za-z]+"
+    ).fullmatch(word):
         return False
     return any(map(str.isdecimal, word)) or bool(pattern(r"[!#$%^&*+~?]").search(word[:-1]))
 
@@ -757,7 +767,7 @@ def _named(text: str) -> Iterator[_Span]:
 
 
 def _another(text: str, end: int, group: str) -> _Place | None:
-    """Return where a second value is, as in "my PIN is 1234 and hers is 5678", given where the one before it ends."""
+    """Return where a second value is, as in "my PIN is 1234 and hers is 5678"; `end`: of the first one."""
     joined = pattern(_AND).match(text, end)
     if not joined or group not in {"password", "pin"}:
         return None
@@ -889,7 +899,11 @@ def _stands_out(word: str, language: str) -> bool:
     """Return whether a word in a sentence about a password must be it: no language has such a word, and no product
     such a name."""
     word = word.strip(_TRIM)
-    if not _is_password(word) or _FILE.search(word) or not pattern(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*").fullmatch(word):
+    if (
+        not _is_password(word)
+        or _FILE.search(word)
+        or not pattern(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*").fullmatch(word)
+    ):
         return False
     if pattern(r"[A-Z0-9-]+|[\w-]+(?:\.\w+)+|\d+-?[^\W\d_]+").fullmatch(word) or len(word) < 6:
         return False
@@ -1146,7 +1160,11 @@ def _opens(text: str, lowered: str, word: re.Match[str], number: re.Match[str], 
         return False
     if pattern(r"[.!?]\s|\n\n|;\s").search(between):
         return False
-    sentence = start if pattern(_CODE_IS).fullmatch(between) else 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
+    sentence = (
+        start
+        if pattern(_CODE_IS).fullmatch(between)
+        else 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
+    )
     rest = pattern(r"[^.;!?\n]{0,45}").match(lowered, max(word.end(), number.end()))
     around = f"{lowered[sentence : max(word.end(), number.start())]} {rest[0] if rest else ''}"
     digits = sum(map(str.isdecimal, number[1]))
@@ -1176,7 +1194,9 @@ def _lists(text: str) -> Iterator[_Span]:
             if "-" in code[0] or " " in code[0] or not pattern(_MEASURE).fullmatch(code[0]) or code[0].isdecimal():
                 yield *code.span(), "recovery code"
                 done = code.end()
-        for code in pattern(r"(?<![\w-])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+(?![\w-])").finditer(text, about.end(), end):
+        for code in pattern(r"(?<![\w-])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+(?![\w-])").finditer(
+            text, about.end(), end
+        ):
             if tuple(map(len, code[0].split("-"))) in shapes:
                 yield *code.span(), "recovery code"
     for licence in pattern(_LICENCE).finditer(lowered):
