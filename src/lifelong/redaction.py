@@ -47,7 +47,6 @@ from lifelong.text.secret_words import (
     NOT_CODES,
     NOT_CODES_AFTER,
     OF,
-    PASSWORD_LISTS,
     PASSWORDS,
     PINS,
     RECOVERY,
@@ -138,9 +137,6 @@ _LONG = (
     r"|(?<![\w/.])[~.]{0,2}/[a-z][\w.-]*/[\w./+=~-]++|ENC\[[^\]\s]++|<[^<>\s@]{5,200}@[^<>\s]{3,100}>"
     r"|(?<![\w-])[a-z][a-z0-9-]{0,60}-[a-f0-9]{8,10}-[a-z0-9]{5}(?![\w-])|(?P<token>[\w+/=.~-]{20,}+)"
 )
-_WRAPPED = (  # lines of which the first ends, and the next begin, with what may be one key
-    r"(?a)(?<![\w/+=.:-])[\w+/.-]{12,400}(?:[=\\]?\r?\n[> \t|#*]{0,8}[\w+/=.-]{4,400}(?=\s|[.,;)\"']|\Z)){1,8}?"
-)
 _PUBLIC_NAME = (
     r"(?i)(?:(?:public|öffentlich|publi\w{1,4}|site)[^\n]{0,20}|(?:(?<!access[_ -]key[_ -])id(?:-2)?|digest"
     r"|checksum"
@@ -225,9 +221,6 @@ _AROUND = {
     r"|xsrf-token|csrftoken|jwt"
     r"|login|sso)[\w.-]{0,6}|__(?:secure|host)-[\w.-]{1,40})=[\"']?((?=[\w%.~+/=:-]{0,60}\d)"
     r"(?![0-9a-f]{8}-[0-9a-f]{4}-)[\w%.~+/=:-]{16,}+)",
-    "cookie": r"(?i)\bcookies?[\"']?\s?[:=]\s?[^\n]{0,300}?(?<![\w.-])[\w.-]{0,30}(?:sess\w{0,10}|(?<!s)sid"
-    r"|auth\w{0,8}|token)="
-    r"([\w%.~+/=:-]{12,}+)",
     "token": rf"(?i)[?&;]{_QUERY}=((?=[\w%.~+/=-]{{0,40}}\d)[\w%.~+/=-]{{8,}}+)",
     "webhook": r"https://(?:hooks\.slack\.com/\w{1,10}"
     r"|(?:\w{1,10}\.)?discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks)/"
@@ -242,8 +235,6 @@ _EMAIL_BESIDE = (
     r"(?<![\w:/.+%-])[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,40}){1,4}[)>\"']{0,2}\s{0,3}"
     r"(?:[/|;:,]|\s[-\u2013—]|->|→)\s{0,3}(\S{4,100})"
 )
-_BASIC = r"(?i)\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}+={0,2})"
-_FRAGMENT = r"https?://[^\s#\"'<>]{5,300}#!?([\w-]{20,200})"
 
 # Names, and what stands between a name and its value
 
@@ -302,8 +293,6 @@ _LOGIN = (
 )
 _LOGIN_LAST = r"(?i)\smit\s(\S{5,60})\s(?:einloggen|anmelden|rein)"
 _ACCOUNT = rf"(?<![^\W_])(?:{ACCOUNTS})(?![^\W_])[^\n]{{0,50}}?\s/\s?(\S{{4,100}})"
-_LIST = rf"(?<![^\W_])(?:{PASSWORD_LISTS})(?= ?[^\n]{{0,40}}:\s)"
-_LIST_ITEM = r"(?:[:=]|\s[-\u2013—/|]|->|→)\s{0,3}([^\s:=]{4,60})"
 _APP_PASSWORD = re.compile(r"(?:[a-z]{4} ){3}[a-z]{4}(?![a-z])")
 _PROSE = r"[(\"'„“«]{0,2}(?:[^\W_]+(?:['\u2019-][^\W_]+)*|[-\u2013—])[,:)\"'”“»]{0,2}"
 _GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])"
@@ -354,10 +343,6 @@ _CODE_WORD = (
     rf"|(?<!\w)(?:{CODE_THINGS}|{CODE_VERBS})(?!\w)"
 )
 _LOCK = any_of(LOCKS)
-_LOCK_BEFORE = (
-    rf"(?<![^\W_])(?:{_LOCK})\w{{0,12}}(?:\s{{0,2}}[:=#]\s{{0,2}}|\s(?:(?:with|mit|avec|con|com|met|na)\s)?)\Z"
-)
-_LOCK_NUMBER = r"(?<!\w)\d{4,8}(?=#|\s{0,2}(?:[.,;)\n]|\Z))"
 _VERB = rf"(?:{CODE_VERBS})\Z"
 _OPENS = r"open|offn|ouvr|abr|apr|otwier"
 _NUMBER = (
@@ -392,9 +377,7 @@ _SEED_WORDS = (
     r"(?:(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}[\s,;:.·"
     r"|/\u2013-]{1,6}){11,23}(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}"
 )
-_NUMBERED_WORDS = (
-    r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
-)
+_NUMBERED_WORDS = r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
 _LICENCE = (
     rf"(?:{LICENCES})[^\n]{{0,60}}?(?<![a-z0-9-])((?=[a-z-]{{0,20}}\d)[a-z0-9]{{4,8}}(?:-[a-z0-9]{{4,8}}){{2,"
     rf"8}})(?![\w-])"
@@ -421,7 +404,7 @@ _NAME_PART = (  # of a name of several words, or of a name that a sign must foll
     r"|(?<=[_-])(?:pat|sk|pepper|creds?)|(?<![a-z])pass)[\"'\\]{0,3}[:=]?$"
 )
 _CODE_PART = r"^\W*(?:punch|key|combination)(?!\w)"  # of a name of several words
-_LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|{PASSWORD_LISTS}|log|logged|sign|dane|mots)(?![^\W_])"
+_LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|log|logged|sign|dane|mots)(?![^\W_])"
 _MIXED_HINT = re.compile(r"[^\W\d_]\S*\d|\d\S*[^\W\d_]|\w[!#$%^&*+~?]\w")
 _LIST_HINT = (
     r"^\W*(?:recovery|back-?up|rescue|emergency|scratch|2fa|mfa|two-factor|totp|bitlocker|filevault"
@@ -440,7 +423,7 @@ _SEED_HINT = (
     r"|phrase|frase|fraz|herstel|palabras|palavras|parole|mots|words(?!\w)|wort(?:er|e)|woorden|slow(?:a|\W*$)|сид)"
 )
 _FRAME_HINT = re.compile(
-    r"://|^-u|--\w|authoriz|bearer|^basic$|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|putty"
+    r"://|^-u|--\w|authoriz|bearer|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|putty"
     r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth$|password|\w%\w|login\w*[\"']?[(=]"
     r"|connect(?:ion)?\("
     r"|credentials?[(=]|change_p|add_user|^net$|chpasswd|oracle|sqlplus|jwt=|remember\w*=|openssl|pwgen|genkey"
@@ -633,20 +616,6 @@ def _shaped(text: str) -> Iterator[_Span]:
         before = _lowered(text[max(0, digest.start() - 90) : digest.start()])
         if pattern(_KEY_BEFORE).search(before) and not pattern(_NO_KEY_BEFORE).search(before):
             yield *digest.span(), "token"
-    if "\n" in text:
-        yield from _wrapped(text)
-
-
-def _wrapped(text: str) -> Iterator[_Span]:
-    """Keys that a mail client or a terminal broke over several lines."""
-    for lines in pattern(_WRAPPED).finditer(text):
-        pieces = re.split(r"[=\\]?\r?\n[> \t|#*]*", lines[0])
-        whole = "".join(pieces)
-        key = pattern(_FORMAT).search(whole)
-        goes_on = key and key.start() < len(pieces[0]) < key.end() - 3
-        is_base64 = all(any(map(str.isdecimal, one)) and pattern(r"[\w+/=]+").fullmatch(one) for one in pieces)
-        if goes_on or (is_base64 and _looks_random(whole) and not any(map(_DIGEST.fullmatch, pieces))):
-            yield lines.start() + (key.start() if key else 0), lines.end(), "random token"
 
 
 def _is_public(text: str, start: int) -> bool:
@@ -714,12 +683,6 @@ def _around(text: str) -> Iterator[_Span]:
     for beside in pattern(_EMAIL_BESIDE).finditer(text):
         if _is_password(beside[1]):
             yield *_trimmed(beside, 1), "password"
-    for basic in pattern(_BASIC).finditer(text):
-        if _is_login(basic[1]):
-            yield *basic.span(1), "authorization"
-    for fragment in pattern(_FRAGMENT).finditer(text):
-        if _looks_random(fragment[1]):
-            yield *fragment.span(1), "token"
 
 
 def _is_password(word: str) -> bool:
@@ -781,8 +744,7 @@ def _another(text: str, end: int, group: str) -> _Place | None:
 def _logins(text: str) -> Iterator[_Span]:
     """Passwords beside a user's name, behind "log in with", or in a list of passwords."""
     lowered = _lowered(text)
-    for place in (*_beside_users(text, lowered), *_listed(text, lowered)):
-        yield *place, "password"
+    yield from ((*place, "password") for place in _beside_users(text, lowered))
 
 
 def _beside_users(text: str, lowered: str) -> Iterator[_Place]:
@@ -796,17 +758,6 @@ def _beside_users(text: str, lowered: str) -> Iterator[_Place]:
     for account in pattern(_ACCOUNT).finditer(lowered):
         if _is_password(text[slice(*account.span(1))]):
             yield _trimmed(account, 1)
-
-
-def _listed(text: str, lowered: str) -> Iterator[_Place]:
-    """Passwords in a list under a word such as "passwords" or "logins"."""
-    done = 0
-    for about in pattern(_LIST).finditer(lowered):
-        if about.end() >= done:
-            done = about.end() + _MAX_LIST_CHARS
-            for item in pattern(_LIST_ITEM).finditer(text, about.end(), done):
-                if _is_password(item[1]) and not pattern(r"\S*\.\w{2,3}\W*").fullmatch(item[1]):
-                    yield _trimmed(item, 1)
 
 
 def _columns(text: str, headings: set[int]) -> Iterator[_Place]:
@@ -1127,16 +1078,6 @@ def _codes(text: str) -> Iterator[_Span]:
                 yield *before.span(1), "PIN"
 
 
-def _lock_numbers(text: str) -> Iterator[_Span]:
-    """Numbers that are all that is said of a lock, as in "alarm: 4711"."""
-    for number in pattern(_LOCK_NUMBER).finditer(text):
-        before = _lowered(text[max(0, number.start() - _MAX_CODE_DISTANCE) : number.start()])
-        lock = pattern(_LOCK_BEFORE).search(before)
-        is_time = lock and "larm" in lock[0] and pattern(r"[01]\d[0-5]\d").fullmatch(number[0])
-        if lock and not is_time and not _YEAR.fullmatch(number[0]):
-            yield *number.span(), "PIN"
-
-
 def _is_counted(text: str, number: re.Match[str]) -> bool:
     """Return whether a number counts something, or is a date, a time or a place."""
     if pattern(_UNIT).match(text, number.end()) or _DATE.fullmatch(number[1]):
@@ -1222,7 +1163,6 @@ _LOOKS: tuple[tuple[tuple[int, ...], Callable[[str], Iterator[_Span]]], ...] = (
     ((_NAME_LIKE,), _named),
     ((_LOGIN_LIKE | _MIXED,), _logins),
     ((_NUMBER_LIKE | _CODE_LIKE,), _codes),
-    ((_NUMBER_LIKE,), _lock_numbers),
     ((_LIST_LIKE | _NUMBER_LIKE, _LIST_LIKE | _MIXED, _LIST_LIKE | _KEY_LIKE), _lists),
     ((_SEED_LIKE,), _seeds),
 )

@@ -69,14 +69,6 @@ KEYS = {
     r"|reseau)"
     r"|code wi-?fi",
     "es": r"(?<![^\W_])clave|llave (?:privada|secreta|api)",
-    "pt": r"chaves? (?:d[aeo] )?(?:api|wi-?fi|licenca|produto|ativacao|acesso|privada|secreta)",
-    "it": r"chiave (?:api|wi-?fi|di licenza|di accesso|privata|segreta|di attivazione)|(?<![^\W_])parola",
-    "nl": r"(?:api|licentie|product|netwerk|wifi)[ -]?(?:sleutel|code)",
-    "pl": r"klucz (?:api|licencyjny|prywatny|produktu|dostepu)",
-    "nordic": r"(?:api|licens)[ -]?(?:nyckel|nogle|nokkel|avain)|(?<![^\W_])kode[nt]?",
-    "others": r"api[ -]?(?:klic|anahtari|kulcs|キー|密钥|密鑰|키|ключ)|lisans anahtari|токен|секрет"
-    r"|ключ(?: (?:api|доступа))?"
-    r"|κωδικο[ςυ]|トークン|令牌",
 }
 """What comes after such a name is a secret if it looks like one."""
 
@@ -140,11 +132,6 @@ ACCOUNTS = (
     r"|identifiants?"
     r"|acces|acceso|usuario|accesso|credenziali|utente|credenciais|inlog\w{0,10}|gebruiker\w{0,4}|logowanie"
     r"|uzytkownik|konto|compte|cuenta|conta|логин|доступ"
-)
-PASSWORD_LISTS = (
-    r"passwords|passphrases|logins|credentials|creds|passworter|kennworter|zugangsdaten|zugange|mots de passe"
-    r"|identifiants|contrasenas|claves|accesos|senhas|acessos|credenziali|wachtwoorden|inloggegevens|hasla"
-    r"|dane logowania|hesla|losenord|пароли"
 )
 
 CODES = (
