@@ -331,8 +331,8 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
         ("There is a key box beside the door. The code is 7390, then pull.", "7390"),
         ("mot_de_passe: toner-Vide_7", "toner-Vide_7"),
         (
-            "seed (on paper):\n1. orbit 2. tattoo 3. hungry 4. wheel 5. anxiety 6. cradle 7. spoon 8. lava 9. rifle "
-            "10. mimic 11. dawn 12. obscure",
+            "seed (on paper):\n1. orbit 2. tattoo 3. hungry 4. wheel 5. anxiety 6. cradle 7. spoon 8. lava "
+            "9. rifle 10. mimic 11. dawn 12. obscure",
             "cradle",
         ),
         ("key:\n> sk-UfrarnZwgymFe9f1pQPSL59MwDdP4t=\n> gpxb14mtxXly9DVPKlAhvj\nthanks", "gpxb14mtxXly9D"),
@@ -421,7 +421,16 @@ def seconds(action: Callable[[], object]) -> float:
             "hunter2 is my password ",
         ),
         *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "authorization: ", "[secret: password]"),
-        *("q8Zr2LmX0vTb7KcN4wYd+/", "key=", "?key=", "code ", "door code 1234 ", "1234 is your code ", "12 "),
+        *(
+            "q8Zr2LmX0vTb7KcN4wYd+/",
+            "key=",
+            "?key=",
+            "code ",
+            "door code 1234 ",
+            "1234 is your code ",
+            "12 ",
+            "security question ",
+        ),
         *(
             "recovery code ",
             "seed phrase ",

@@ -202,7 +202,7 @@ _AROUND = {
     r"|(?<![\w/:.@-])[\w.-]{1,30}:([^\s:/@]{4,60})(?=@(?:\d{1,3}\.){3}\d|@localhost)|(?i:jdbc:oracle:thin:|sqlplus\s+(?:-\w+\s+)?)[\w.]{1,40}/([^\s@/]{1,100})@"
     r"|(?:\s-u|--user|--proxy-user|\s-a|--auth|--basic-auth"
     r"|--creds)[ =]?[\"']?[^\s:\"'=,]{1,100}[:,](?!\d+\b)([^\s\"']{1,300}+)"
-    r"|(?i:auth)\w{0,8}[\"']?\s?[:=]\s?[\"']?[\w.@-]{1,40}:(?!//)([^\s\"'@:/]{4,100})(?=[\s\"']|\Z)"
+    r"|(?i:auth|creds?|login)\w{0,8}[\"']?\s?[:=]\s?[\"']?[\w.@-]{1,40}:(?!//)([^\s\"'@:/]{4,100})(?=[\s\"']|\Z)"
     rf"|(?i:{_SHELL})(?:\"([^\"\n]{{1,200}})\"|'([^'\n]{{1,200}})'|([^\s\"'|;&>`<$]{{3,200}}+))"
     r"|WIFI:[^\n]{0,80}?;P:([^;\n]{1,80});|ConvertTo-SecureString\s+(?:-String\s+)?[\"']([^\"'\n]{1,200})[\"']"
     r"|(?i:identified\s+by(?:\s+password)?|\bwith\s+(?:encrypted\s+)?password|\bset\s+password[^=\n]{0,60}=)\s*"
@@ -286,7 +286,6 @@ _BEFORE = (
     r"|come|jako"
     r"|som|for))\s+(?:[\w'\u2019-]{1,20}\s+){0,3}[\w-]{0,20}\Z"
 )
-_USED_BEFORE = rf"(?i)(?:^|\s)(?:{USE})\s+[\"'`„“«]?([^\s\"'`]{{4,60}})[^.;!?\n]{{0,50}}\Z"
 _LOGIN = (
     rf"(?<![^\W_])(?:{LOGINS}|ssh in)(?:[^.,;\n]{{0,40}}? (?:with|mit|avec|con|com|met|sie|dich|using"
     rf"|via))?[ :]{{1,3}}"
@@ -377,7 +376,10 @@ _SEED_WORDS = (
     r"(?:(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}[\s,;:.·"
     r"|/\u2013-]{1,6}){11,23}(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}"
 )
-_NUMBERED_WORDS = r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
+_NUMBERED_WORDS = (
+    r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}"
+    r"\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
+)
 _LICENCE = (
     rf"(?:{LICENCES})[^\n]{{0,60}}?(?<![a-z0-9-])((?=[a-z-]{{0,20}}\d)[a-z0-9]{{4,8}}(?:-[a-z0-9]{{4,8}}){{2,"
     rf"8}})(?![\w-])"
@@ -424,7 +426,7 @@ _SEED_HINT = (
 )
 _FRAME_HINT = re.compile(
     r"://|^-u|--\w|authoriz|bearer|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|putty"
-    r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth$|password|\w%\w|login\w*[\"']?[(=]"
+    r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth$|password|\w%\w|(?:creds?|login\w*)[\"']?[(=:]"
     r"|connect(?:ion)?\("
     r"|credentials?[(=]|change_p|add_user|^net$|chpasswd|oracle|sqlplus|jwt=|remember\w*=|openssl|pwgen|genkey"
     r"|urandom"
@@ -789,13 +791,13 @@ def _password_column(line: str) -> tuple[int, int, str]:
 
 def _value_before(text: str, start: int, end: int, group: str) -> _Place | None:
     """Return where the value before a name is, as in "x is my password" and "type x as the password"."""
-    for said in (_BEFORE, _USED_BEFORE):
-        if before := pattern(said).search(text[start:end]):
-            value = before[1].rstrip(_TRIM)
-            is_number = len(value) > 3 and pattern(_NUMBER).fullmatch(value)
-            if is_number if group == "pin" else _strange(value, sure=True):
-                return start + before.start(1), start + before.start(1) + len(value)
-    return None
+    before = pattern(_BEFORE).search(text[start:end])
+    if not before:
+        return None
+    value = before[1].rstrip(_TRIM)
+    is_number = len(value) > 3 and pattern(_NUMBER).fullmatch(value)
+    fits = is_number if group == "pin" else _strange(value, sure=True)
+    return (start + before.start(1), start + before.start(1) + len(value)) if fits else None
 
 
 def _value(text: str, name: re.Match[str], group: str, until: int) -> _Place | None:

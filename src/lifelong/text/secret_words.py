@@ -69,6 +69,7 @@ KEYS = {
     r"|reseau)"
     r"|code wi-?fi",
     "es": r"(?<![^\W_])clave|llave (?:privada|secreta|api)",
+    "others": r"токен|κωδικο[ςυ]",
 }
 """What comes after such a name is a secret if it looks like one."""
 
@@ -187,7 +188,6 @@ LOCKS = {
     r"|карт[аыу]|двер|ворот|сейф|замок|домофон|подъезд|калитк|сигнализац|подтвержд|гараж|ドア|玄関|金庫|認証|確認|门|門"
     r"|保险箱"
     r"|验证|현관|금고|인증",
-    "services": "google|whatsapp|amazon|paypal|uber|microsoft|apple|telegram|signal|facebook|instagram|steam",
 }
 YOURS = r"\b(?:your|dein|ihr|votre|tu|su|seu|tuo|twoj|je|uw|jouw|ваш|твой|din)\b"
 NOT_CODES = (  # before the word for code
