@@ -1,9 +1,9 @@
 """Whether secrets are found in what people, tools and programs write, and nothing else with them.
 
 `secrets/dev.jsonl` and `secrets/held_out.jsonl` (see `DATA.md`) hold texts with secrets, labelled letter by
-letter, and texts that only look as if they had one. A secret counts as found if no stretch of five characters of it
-is left (all of it, where it is shorter) but for what the text around it says as well. Kinds and single texts are
-told of the development texts only; of the others, nothing but totals.
+letter, and texts that only look as if they had one. A secret counts as found if no stretch of five characters of
+it is left (all of it, where it is shorter) but for what the text around it says as well. Kinds and single texts
+are told of the development texts only; of the others, nothing but totals.
 """
 
 from __future__ import annotations

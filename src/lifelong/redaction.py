@@ -860,7 +860,7 @@ def _stands_out(word: str, language: str) -> bool:
         return False
     if pattern(r"[A-Z0-9-]+|[\w-]+(?:\.\w+)+|\d+-?[^\W\d_]+").fullmatch(word) or len(word) < 6:
         return False
-    mixed = r"\S*\w[!#$%^&*+~?]\S+" if language == "en" else r"\S*\w[!#$%^&*+~?]\S+|[\w-]*[^\W\d]\d{3,5}"
+    mixed = r"\S*\w[!#$%^&*+~?]\S+" if language == "en" else r"\S*\w[!#$%^&*+~?]\S*|[\w-]*[^\W\d]\d{3,5}"
     return bool(pattern(mixed).fullmatch(word))
 
 
