@@ -1,9 +1,9 @@
 """Whether secrets are found in what people, tools and programs write, and nothing else with them.
 
-`secrets/dev.jsonl` and `secrets/held_out.jsonl` hold 200 texts each (see `DATA.md`): 110 with secrets, labelled
-letter by letter, and 90 that only look as if they had one. A secret counts as found if no stretch of five
-characters of it is left (all of it, where it is shorter) but for what the text around it says as well. Kinds and
-single texts are told of the development half only; of the other half, nothing but totals.
+`secrets/dev.jsonl` and `secrets/held_out.jsonl` (see `DATA.md`) hold texts with secrets, labelled letter by
+letter, and texts that only look as if they had one. A secret counts as found if no stretch of five characters of
+it is left (all of it, where it is shorter) but for what the text around it says as well. Kinds and single texts
+are told of the development texts only; of the others, nothing but totals.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ MARKER = re.compile(r"\[secret: [\w ]+\]")
 GOALS = {
     "secrets_found": Goal("secrets found, %", "≥", 97),
     "secrets_wrong": Goal("texts without a secret that were changed, %", "≤", 2),
-    "dev_found": Goal("development half: secrets found, %", "≥", 99),
-    "dev_wrong": Goal("development half: texts without one that were changed, %", "≤", 1),
+    "dev_found": Goal("development texts: secrets found, %", "≥", 98),
+    "dev_wrong": Goal("development texts: texts without one that were changed, %", "≤", 1),
 }
 ALSO = {
     "secrets_lost": "of the words around secrets, taken out with them, %",
-    "dev_lost": "development half: of the words around secrets, taken out with them, %",
+    "dev_lost": "development texts: of the words around secrets, taken out with them, %",
 }
 
 
@@ -107,7 +107,7 @@ def run() -> Figures:
     figures = measure(held_out, "secrets") | measure(development, "dev")
     kinds = by_kind(development)
     missed = {
-        key: f"development half: {key.removeprefix('dev_kind_')}, % right" for key in kinds if kinds[key] < 100
+        key: f"development texts: {key.removeprefix('dev_kind_')}, % right" for key in kinds if kinds[key] < 100
     }
     figures |= kinds
     Console().print(table("secrets in texts", figures, GOALS, ALSO | missed))

@@ -147,3 +147,4 @@ def test_the_command_asks_before_it_redacts(old_home: Path, line: Line) -> None:
     done = line("scan", "--redact", "--yes", "--json", "--home", old_home)
     assert (done.code, done.json["left"]) == (0, [])
     assert line("scan", "--home", old_home).code == 0
+    assert line("verify", "--home", old_home).code == 0, "what was taken out needs no rebuild of the index"

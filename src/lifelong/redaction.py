@@ -17,10 +17,10 @@ import unicodedata
 from base64 import b64decode
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, reduce
-from itertools import islice
+from functools import cache, partial, reduce
+from itertools import islice, zip_longest
 from operator import or_
 
 from lifelong.text.secret_words import (
@@ -47,7 +47,6 @@ from lifelong.text.secret_words import (
     NOT_CODES,
     NOT_CODES_AFTER,
     OF,
-    PASSWORD_LISTS,
     PASSWORDS,
     PINS,
     RECOVERY,
@@ -73,7 +72,7 @@ _PREFIXES = r"""
     NR(?:AK|AA|II)- dapi(?=[0-9a-f]{32}) xai- pplx- nvapi- sb[pk]_ sb_secret_ CFPAT- PMAK-
     EAA(?=[A-Za-z0-9]{30}) sq0(?:atp|csp)- key-(?=[0-9a-f]{32}) AGE-SECRET-KEY-1 pul-(?=[0-9a-f]{40})
     shippo_(?:live|test)_ duffel_(?:live|test)_ dp\.(?:st|pt|ct|sa)\. FLWSECK(?:_TEST)?- fm[12]_ fo1_ rnd_ nfp_
-    pat(?=\w{14}\.) sgp_ pscale_(?:tkn|pw|oauth)_ pnu_ lsv2_(?:pt|sk)_ sk-lf- pcsk_ csk- re_(?=\w{8}_) napi_
+    pat(?=\w{14}\.\w{60}) sgp_ pscale_(?:tkn|pw|oauth)_ pnu_ lsv2_(?:pt|sk)_ sk-lf- pcsk_ csk- re_(?=\w{8}_) napi_
     tfp_ hc[abx]ik_ sq[pau]_ CCI(?:PAT|PRJ)_ bku[as]_ sl\.(?=[\w-]{60}) ops_eyJ HRKU- LTAI(?=[A-Za-z0-9]{12})
     AKID(?=[A-Za-z0-9]{13}) y0_ AKCp rdme_ oy2(?=\w{40}) access-(?:production|sandbox|development)-
     access_token\$production\$ v1\.0-(?=[0-9a-f]{24}) phx_ ctx7sk- tvly- fc-(?=[0-9a-f]{32}) pk_(?=\d+_) cfut_
@@ -130,16 +129,13 @@ _LONG = (
     r"|[\w.-]{1,100}\.apps\.googleusercontent\.com|(?<!\w)(?:age1|npub1|bc1|xpub|ltc1)[a-zA-Z0-9]++"
     r"|(?<!\w)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?!\w)"
     r"|(?<!\w)(?:cs|pi|evt|req|cus|sub|prod|price|ch|in|acct|pm|src|txn|seti|pk_live|pk_test|msg|run|thread|asst"
-    r"|chatcmpl|toolu|call|resp)_[\w-]++|(?<!\w)AC[0-9a-f]{32}(?!\w)"
+    r"|chatcmpl|toolu|call|resp)_[\w-]++|(?<!\w)[a-z]{2,10}_01[A-Za-z0-9]{20,}+|(?<!\w)AC[0-9a-f]{32}(?!\w)"
     r"|(?<!\w)0[0-7][0-9A-HJKMNP-TV-Z]{24}(?!\w)|(?<!\w)[13][1-9A-HJ-NP-Za-km-z]{25,34}(?!\w)"
     r"|(?<!\w)(?:Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,})"
     r"|(?<!\w)(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR|PHN2Zy|JVBERi0|UEsDB|d09G|ChIJ|LS0tLS1CRUdJTiBDRVJU)[\w+/=-]++"
     r"|(?<!\w)(?:PL|UC|UU|RD|OL)[\w-]{16,40}(?![\w-])|(?<!\w)(?:h1|zh|[a-z]{3,12}:[a-z]{3,12}):[\w+/=-]++"
     r"|(?<![\w/.])[~.]{0,2}/[a-z][\w.-]*/[\w./+=~-]++|ENC\[[^\]\s]++|<[^<>\s@]{5,200}@[^<>\s]{3,100}>"
     r"|(?<![\w-])[a-z][a-z0-9-]{0,60}-[a-f0-9]{8,10}-[a-z0-9]{5}(?![\w-])|(?P<token>[\w+/=.~-]{20,}+)"
-)
-_WRAPPED = (  # lines of which the first ends, and the next begin, with what may be one key
-    r"(?a)(?<![\w/+=.:-])[\w+/.-]{12,400}(?:[=\\]?\r?\n[> \t|#*]{0,8}[\w+/=.-]{4,400}(?=\s|[.,;)\"']|\Z)){1,8}?"
 )
 _PUBLIC_NAME = (
     r"(?i)(?:(?:public|öffentlich|publi\w{1,4}|site)[^\n]{0,20}|(?:(?<!access[_ -]key[_ -])id(?:-2)?|digest"
@@ -188,7 +184,7 @@ _SHELL_OPTIONS = r"""
     xfreerdp\b[^\n|;]{0,120}?\s/p:
     (?:smbclient|mount\.cifs|rpcclient)\b[^\n|;]{0,120}?-U\s+[\w.\\-]{1,40}%
     \s-pass(?:in|out)?\s+pass:
-    \s--(?:[a-z-]{0,20}-)?(?:passw(?:or)?d|passphrase|pass|pw|secret|token|api-?key|access-?key|secret-?key)(?:\s+(?![-$])|=)
+    (?<!\S)--(?:[a-z-]{0,20}-)?(?:passw(?:or)?d|passphrase|pass|pw|secret|token|api-?key|access-?key|secret-?key)(?:\s+(?![-$])|=)
     htpasswd\s+-\w*b\w*\s+\S{1,100}\s+\S{1,60}\s+
     \bsetx?\s+\w{0,30}(?:PASS(?:WORD)?|TOKEN|SECRET|KEY)\s+
     \bcmdkey\b[^\n]{0,100}?/pass:
@@ -203,10 +199,10 @@ _QUERY = (
 _AROUND = {
     "password": r"(?<![\w+.-])[a-zA-Z][\w+.-]{0,30}://(?:[^\s:/\"'<>]{0,200}+:(?!\d{1,5}(?:[/?#\s]|\Z))"
     r"([^\s/\"'<>]{1,300}(?=@)|[^\s\"'<>]{1,300}(?=@))|([^\s:/@\"'<>]{16,300}+)(?=@))"
-    r"|(?i:jdbc:oracle:thin:|sqlplus\s+(?:-\w+\s+)?)[\w.]{1,40}/([^\s@/]{1,100})@"
+    r"|(?<![\w/:.@-])[\w.-]{1,30}:([^\s:/@]{4,60})(?=@(?:\d{1,3}\.){3}\d|@localhost)|(?i:jdbc:oracle:thin:|sqlplus\s+(?:-\w+\s+)?)[\w.]{1,40}/([^\s@/]{1,100})@"
     r"|(?:\s-u|--user|--proxy-user|\s-a|--auth|--basic-auth"
     r"|--creds)[ =]?[\"']?[^\s:\"'=,]{1,100}[:,](?!\d+\b)([^\s\"']{1,300}+)"
-    r"|(?i:auth)\w{0,8}[\"']?\s?[:=]\s?[\"']?[\w.@-]{1,40}:(?!//)([^\s\"'@:/]{4,100})(?=[\s\"']|\Z)"
+    r"|(?i:auth|creds?|login)\w{0,8}[\"']?\s?[:=]\s?[\"']?[\w.@-]{1,40}:(?!//)([^\s\"'@:/]{4,100})(?=[\s\"']|\Z)"
     rf"|(?i:{_SHELL})(?:\"([^\"\n]{{1,200}})\"|'([^'\n]{{1,200}})'|([^\s\"'|;&>`<$]{{3,200}}+))"
     r"|WIFI:[^\n]{0,80}?;P:([^;\n]{1,80});|ConvertTo-SecureString\s+(?:-String\s+)?[\"']([^\"'\n]{1,200})[\"']"
     r"|(?i:identified\s+by(?:\s+password)?|\bwith\s+(?:encrypted\s+)?password|\bset\s+password[^=\n]{0,60}=)\s*"
@@ -225,9 +221,6 @@ _AROUND = {
     r"|xsrf-token|csrftoken|jwt"
     r"|login|sso)[\w.-]{0,6}|__(?:secure|host)-[\w.-]{1,40})=[\"']?((?=[\w%.~+/=:-]{0,60}\d)"
     r"(?![0-9a-f]{8}-[0-9a-f]{4}-)[\w%.~+/=:-]{16,}+)",
-    "cookie": r"(?i)\bcookies?[\"']?\s?[:=]\s?[^\n]{0,300}?(?<![\w.-])[\w.-]{0,30}(?:sess\w{0,10}|(?<!s)sid"
-    r"|auth\w{0,8}|token)="
-    r"([\w%.~+/=:-]{12,}+)",
     "token": rf"(?i)[?&;]{_QUERY}=((?=[\w%.~+/=-]{{0,40}}\d)[\w%.~+/=-]{{8,}}+)",
     "webhook": r"https://(?:hooks\.slack\.com/\w{1,10}"
     r"|(?:\w{1,10}\.)?discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks)/"
@@ -242,8 +235,6 @@ _EMAIL_BESIDE = (
     r"(?<![\w:/.+%-])[\w.+-]{1,64}@[\w-]{1,60}(?:\.[\w-]{1,40}){1,4}[)>\"']{0,2}\s{0,3}"
     r"(?:[/|;:,]|\s[-\u2013—]|->|→)\s{0,3}(\S{4,100})"
 )
-_BASIC = r"(?i)\bbasic\s{1,3}([A-Za-z0-9+/]{8,400}+={0,2})"
-_FRAGMENT = r"https?://[^\s#\"'<>]{5,300}#!?([\w-]{20,200})"
 
 # Names, and what stands between a name and its value
 
@@ -261,6 +252,7 @@ _KEY_NAME = (
 )
 _NAME = (
     rf"(?:(?P<password>{any_of(PASSWORDS)})|(?P<pin>{PINS})|(?P<token>{any_of(KEYS)})|(?P<key>{_KEY_NAME}))"
+    r"(?:[ -](?:wi-?fi|wlan))?"
     r"(?:_(?:prod|dev|test|staging|live|old|new|admin|root|main|base64|b64|value|base))?(?:[_-]?\d{1,3})?"
     r"(?:(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])|(?![^\W_]|_[a-z]))"
     r"(?![ _-](?:id|name|length|field|file|path|prefix|version|policy|manager|rotation|strength|generator"
@@ -277,28 +269,32 @@ _GAP = (
     rf"|(?P<to>\s+(?:{TO})\s+)"
     rf"|(?P<script>(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af\u0e00-\u0e7f])\s?[はがを는은이가是为為就คือ：:]{{0,3}}\s?(?="
     rf"[!-~「『“]))|(?P<line>[ \t]{{0,4}}\r?\n[ \t]{{0,8}})"
-    r"|(?P<beside>[ \t]{1,20}(?:-[ \t])?)"
+    r"|(?P<aside>[?,]\s{1,2})|(?P<beside>[ \t]{1,20}(?:-[ \t])?)"
 )
 _CHANGED = rf"(?i)[^.;!?\n]{{0,80}}?\b(?:{CHANGED})\s+(?:{INTO})\s+"
 _IS_LATER = rf"(?i)[^.;!?\n]{{0,80}}?(?:\s(?:{_BE})\s+|:\s|=\s?)(?:(?:{ADVERBS})\s+)?"
 _BRIDGE = rf"(?i)(?:\s(?:{_BE}|{USE}|it['\u2019]s|its)\s+|:\s|(?<![<>!=])=\s?)(?:(?:{ADVERBS})\s+)?"
 _SENTENCE = r"(?:[^.;!?\n{}]|[.;!?](?=\S)|\?\s(?=[Ii]t|[Ee]s|[Cc]['\u2019]est)){0,110}"
+_AND = (  # a second value of the same kind follows
+    r"(?i)[\"'`]?(?:,|;|\s(?:and|und|et|y|e|en|oraz|och|og|и))\s[^.;!?\n:=]{0,40}?"
+    rf"(?:\s(?:{_BE})|['\u2019]s(?!\s+(?:{_BE})\b))\s+(?:(?:{ADVERBS})\s+)?"
+)
 _BEFORE = (
     r"(?i)(?:^|[\s:(\"'`«„“])([^\s\"'`«„“]{4,100}?)[\"'`»“”]{0,2}(?:,?\s(?:(?:that|which|this|das|dat|ça|ce|eso"
     r"|esa|esse"
-    r"|essa|questo|questa)\s)?(?:is|['\u2019]s|ist|es|est|é|è|e['\u2019]|to|je|är|er|on)|\s(?:as|als|como|comme"
+    r"|essa|questo|questa)\s)?(?:is|was|['\u2019]s|ist|war|es|era|est|é|è|e['\u2019]|to|je|är|er|on)|\s(?:as|als|como|comme"
     r"|come|jako"
     r"|som|for))\s+(?:[\w'\u2019-]{1,20}\s+){0,3}[\w-]{0,20}\Z"
 )
-_USED_BEFORE = rf"(?i)(?:^|\s)(?:{USE})\s+[\"'`„“«]?([^\s\"'`]{{4,60}})[^.;!?\n]{{0,50}}\Z"
 _LOGIN = (
     rf"(?<![^\W_])(?:{LOGINS}|ssh in)(?:[^.,;\n]{{0,40}}? (?:with|mit|avec|con|com|met|sie|dich|using"
     rf"|via))?[ :]{{1,3}}"
 )
+_LOGIN_LAST = r"(?i)\smit\s(\S{5,60})\s(?:einloggen|anmelden|rein)"
 _ACCOUNT = rf"(?<![^\W_])(?:{ACCOUNTS})(?![^\W_])[^\n]{{0,50}}?\s/\s?(\S{{4,100}})"
-_LIST = rf"(?<![^\W_])(?:{PASSWORD_LISTS})(?= ?[^\n]{{0,40}}:\s)"
-_LIST_ITEM = r"(?:[:=]|\s[-\u2013—/|]|->|→)\s{0,3}([^\s:=]{4,60})"
 _APP_PASSWORD = re.compile(r"(?:[a-z]{4} ){3}[a-z]{4}(?![a-z])")
+_PROSE = r"[(\"'„“«]{0,2}(?:[^\W_]+(?:['\u2019-][^\W_]+)*|[-\u2013—])[,:)\"'”“»]{0,2}"
+_GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])"
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„‚‹「『”»›])")
 _CLOSING = dict(zip("“\u2018«„‚‹「『»›", "”\u2019»“\u2018›」』«‹", strict=True))
 _CLAUSE = (
@@ -312,19 +308,19 @@ _PLACEHOLDER = (
     r"|(?:gh[pous]_|sk-|xox\w-)?[x*•.]{3,}|<[\w -]*>|(?-i:\[[A-Z _-]*\])"
     r"|\[(?:filtered|redacted|hidden|masked|your[\w -]*)\]|\$\{.*\}+|\$[a-z_]+|\$\(.*|\{+[\w.$ -]*\}+|%s|%\w+%"
     r"|@\w+@|\*+\w{0,4}\*+|your[\w-]*|null|none|nil|true|false|undefined"
-    r"|string|bytes|str|any|(?:my|the|new)[a-z_-]*(?:pass|key|token|secret)[a-z]*|redacted|filtered|masked"
+    r"|string|bytes|str|any|value|(?:my|the|new)[a-z_-]*(?:pass|key|token|secret)[a-z]*|redacted|filtered|masked"
     r"|hidden|removed"
     r"|example|optional|required|(?-i:_*[a-z]+(?:[_.][a-z]+)*[_.]|[a-z]{2,}(?:[A-Z][a-z]+)*(?=[A-Z]))?"
     r"(?:pass(?:word|wd)?|token|secret|key|pwd|api_?key|credentials?)|[.~]{0,2}(?:/[a-z_.-]+){2,}/?"
-    r"|(?:dein|ihr|votre|tu|su|seu|sua|il_?tuo|twoje?|jouw)[-_]\w*|\S{0,20}(?:\.\.\.|…)|yes|no|on|off|n/?a|tbd"
+    r"|(?:dein|ihr|votre|tu|su|seu|sua|il_?tuo|twoje?|jouw)[-_]\w*|\S{0,20}(?:\.{3}|…|\*{3})\S{0,6}|yes|no|on|off|n/?a|tbd"
     r"|todo|fixme"
     r"|(?:op|vault|ssm|sm|aws|arn|env|file|secretref|keyring|gcp\w*|azure\w*):\S*|prompt|stdin|file|env|vault"
     r"|keychain"
 )
 _CODE = (  # what a program assigns from elsewhere, and prices
-    r"(?i)[$@]?[a-z_.>-]+[(\[].*|(?:self|this|os|process|config|settings|env|args|user|req|request|ctx|secrets"
+    r"(?i)[$@]?[a-z_.>-][\w.>-]*[(\[].*|(?:self|this|os|process|config|settings|env|args|user|req|request|ctx|secrets"
     r"|var|local"
-    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|https?:.*|\(.*[:=)].*|\(\w*"
+    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|bool|float|dict|list|https?:.*|\(.*[:=)].*|\([\w.]*"
     r"|await|async"
     r"|function|lambda|new|![a-z_]+|&[a-z_]+|\$\{.*|\{\{?.*|\w+\?*\..*\(.*|[a-z]\.[a-z]+,.*|.*;return|\|[-+>]?"
     r"|>[-+]?"
@@ -333,7 +329,7 @@ _MEASURE = (
     r"(?i)\W*\d+(?:st|nd|rd|th|s|am|pm|h|hrs?|mins?|days?|k|m|x|%|ms|[kmgt]b|-\w+)?\W*|v?\d+(?:\.\d+)+|[\d/.,:-]+"
     r"|(?:sha|md|blake)\d+[:-]\S+|(?:sha|md|utf|base|oauth|aes|rsa|web|erc|http|ipv|wpa|ed|tls|ssl|argon|bcrypt"
     r"|x)-?\d+\w*"
-    r"|2fa|mfa|1password|[a-z]+[-/](?:\d{1,4}|[a-z])|[A-Z]{2,8}-\d{1,6}|\S+@\S+\.\w+|[a-z]+['\u2019][a-z]+"
+    r"|2fa|mfa|1password|[a-z]+[-/](?:\d{1,2}|[a-z])|(?-i:[A-Z]{2,8}-\d{1,6})|\S+@\S+\.\w+|[a-z]+['\u2019][a-z]+"
     r"|\d+-?(?:stellig\w*|digit\w*|char\w*|fach|cifre|mal|tägig\w*)|\d{4}-\d\d-\d\d\S*|[a-z_.]+\(.*"
 )
 _ADVICE = re.compile(f"(?i){ADVICE}")
@@ -346,17 +342,14 @@ _CODE_WORD = (
     rf"|(?<!\w)(?:{CODE_THINGS}|{CODE_VERBS})(?!\w)"
 )
 _LOCK = any_of(LOCKS)
-_LOCK_NUMBER = (
-    rf"(?<![^\W_])(?:{_LOCK})\w{{0,12}}(?:\s{{0,2}}[:=#]\s{{0,2}}|\s(?:with|mit|avec|con|com|met"
-    rf"|na)?\s?)(\d{{4,8}})(?=#|\s{{0,2}}(?:[.,;)\n]|\Z))"
-)
 _VERB = rf"(?:{CODE_VERBS})\Z"
 _OPENS = r"open|offn|ouvr|abr|apr|otwier"
 _NUMBER = (
     r"[\"'`#*\\„“«(]{0,3}((?:[A-Z]-)?[A-Za-z]{0,2}\d(?:[ .]?[ -][ ]?\d|\d|[A-ZА-Я]){2,14})(?![\d%]|[.,:/]\d"
     r"|[0-9A-Za-z_À-\u052f])"
 )
-_NUMBER_HERE = rf"(?<![0-9A-Za-z_À-\u052f.,:/+@€$£#-]){_NUMBER}"
+_NUMBER_HERE = rf"(?<![0-9A-Za-z_À-\u052f.,:;/+@€$£#\\-]){_NUMBER}"
+_MIXED_HERE = r"(?<![\w-])(?:(?=[A-Z]{0,7}\d)(?=\d{0,7}[A-Z])[A-Z0-9]{3,5}|[A-Z]{4}-[A-Z]{4})"
 _MIXED_CODE = (
     rf"(?i:[^.;!?\n]{{0,30}}?\s(?:{_BE})\s+"
     rf"|\s{{0,2}}:\s{{0,2}})((?=[A-Z]{{0,7}}\d)(?=\d{{0,7}}[A-Z])[A-Z0-9]{{3,5}}"
@@ -366,6 +359,7 @@ _IS_CODE = (
     rf"(?i)[\"'`)]{{0,2}},?\s+(?:(?:that|das|ce|eso|isso)\s)?(?:{_BE}|as|for|als|como|comme|come"
     rf"|jako)\s+[^.;!?\n]{{0,40}}"
 )
+_CODE_IS = rf"(?i)\s(?:{_BE})\s+(?:(?:{ADVERBS})\s+)?"
 _SAYS = rf"(?i)[^.;!?\n]{{0,40}}?\s(?:{_BE})\s+|\s{{0,2}}[:=]\s{{0,2}}|\s"
 _UNIT = rf"\s{{0,2}}(?:[%€$£°]|(?:{UNITS})\b)"
 _OTHER_NUMBER = rf"(?i)\b(?:{BEFORE_OTHER_NUMBERS})\s+\Z|\+\d{{1,3}}[ -]?\(?\Z|\)\s?\Z"
@@ -382,6 +376,10 @@ _SEED_WORDS = (
     r"(?:(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}[\s,;:.·"
     r"|/\u2013-]{1,6}){11,23}(?:\d{1,2}[.):]?\s{0,3})?[^\W\d_]{3,10}"
 )
+_NUMBERED_WORDS = (
+    r"(?<![\w.])1[.):]\s?[a-z]{3,8}\s(?:\s?\d{1,2}[.):]\s?[a-z]{3,8}\s){10,22}"
+    r"\s?\d{1,2}[.):]\s?[a-z]{3,8}(?![\w-])"
+)
 _LICENCE = (
     rf"(?:{LICENCES})[^\n]{{0,60}}?(?<![a-z0-9-])((?=[a-z-]{{0,20}}\d)[a-z0-9]{{4,8}}(?:-[a-z0-9]{{4,8}}){{2,"
     rf"8}})(?![\w-])"
@@ -392,23 +390,23 @@ _LICENCE = (
 _NAME_HINT = re.compile(  # something of every name, and of every part of one
     "pass|pw|ps[kw]|word|wo[ro]rd|wort|phrase|fras|zin|mdp|contra|pal[ao]|parol|hasl|hesl|losen|kod|jelsz"
     "|salasana|sifre|парол"
-    "|συνθη|κωδικ|lozink|gesl|slapt|sandi|khau|パス|合言葉|密|口令|비밀|암호|كلمة|الرقم|סיסמ|पास|รหัส|key|token"
+    "|συνθη|κωδικ|lozink|gesl|slapt|sandi|khau|パス|合言葉|密|口令|비밀|비번|암호|كلمة|الرقم|סיסמ|पास|รหัส|key|token"
     "|secret|cred|wi-?fi"
     "|jeton|cle|clave|llave|chave|chiave|sleutel|code|klucz|nyckel|nogle|nokkel|avain|klic|anahtar|kulcs|キー"
     "|키|ключ|секрет|токен"
     "|トークン|令牌|schlussel|pin|puk|tan|otp|nip|cv[cv]|csc|пин|暗証|핀|geheim|pruf|crypto|auth|sig|seed|salt"
-    "|cookie|bearer|str"
+    "|cookie|bearer|str|secur"
     "|sess|sid|pat|sk|pepper|answer|api|ww|senha"
 )
 _NAME_PART = (  # of a name of several words, or of a name that a sign must follow
-    r"^\W*(?:pass|passe|phrase|frase|paso|palavra|parola|sandi|khau|κωδικος|كلمة|الرقم|word|answer|keys?"
+    r"^\W*(?:pass|passe|phrase|frase|paso|palavra|parola|sandi|khau|κωδικος|كلمة|الرقم|security|keys?"
     r"|tokens?|secrets?|wi-?fi"
     r"|cles?|cle|chaves?|chiave|klucz|llave|anahtari|api|ww|losen(?:et)?|contra|pins?|puk|nip|ключ)(?![^\W_])"
     r"|(?:key|auth|signature|sig|seed|salt|credential|cookie|bearer|string|str|sess(?:ion_?)?id|(?<![a-z])sid"
-    r"|pat|sk|pepper|creds?"
-    r"|pass)[\"'\\]{0,3}[:=]?$"
+    r"|(?<=[_-])(?:pat|sk|pepper|creds?)|(?<![a-z])pass)[\"'\\]{0,3}[:=]?$"
 )
-_LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|{PASSWORD_LISTS}|log|logged|sign|dane|mots)(?![^\W_])"
+_CODE_PART = r"^\W*(?:punch|key|combination)(?!\w)"  # of a name of several words
+_LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|log|logged|sign|dane|mots)(?![^\W_])"
 _MIXED_HINT = re.compile(r"[^\W\d_]\S*\d|\d\S*[^\W\d_]|\w[!#$%^&*+~?]\w")
 _LIST_HINT = (
     r"^\W*(?:recovery|back-?up|rescue|emergency|scratch|2fa|mfa|two-factor|totp|bitlocker|filevault"
@@ -424,17 +422,18 @@ _LIST_HINT = (
 _SEED_HINT = (
     r"^\W*(?:seed|mnemon|wallet|recovery|backup|secret|bip-?39|metamask|ledger|trezor|electrum"
     r"|wiederherstellungs|sicherungs"
-    r"|phrase|frase|fraz|herstel|palabras|palavras|parole|mots|words?|wort(?:er|e)|woorden|slow|сид)"
+    r"|phrase|frase|fraz|herstel|palabras|palavras|parole|mots|words(?!\w)|wort(?:er|e)|woorden|slow(?:a|\W*$)|сид)"
 )
 _FRAME_HINT = re.compile(
-    r"://|^-u|--\w|authoriz|bearer|^basic$|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|^machine$|putty"
-    r"|^-[pwanu]|/p:|/user:|^setx?$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth|password|\w%\w|login\w*[\"']?[(=]"
+    r"://|^-u|--\w|authoriz|bearer|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|putty"
+    r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth$|password|\w%\w|(?:creds?|login\w*)[\"']?[(=:]"
     r"|connect(?:ion)?\("
     r"|credentials?[(=]|change_p|add_user|^net$|chpasswd|oracle|sqlplus|jwt=|remember\w*=|openssl|pwgen|genkey"
     r"|urandom"
     r"|token_|[?&;][\w.-]+="
 )
 _NUMBER_HINT = re.compile(r"\d{3}|\d-\d|^\W*\d{1,2}\W*$|^\W*(?:[a-z]+\d|\d+[a-z])[a-z0-9-]{2,8}\W*$")
+_WORD, _BLANK = re.compile(r"\S+"), re.compile(r"\s")
 _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its name or its digits say so
 
 _NAMED = {"password": "password", "pin": "PIN", "token": "token", "key": "token"}
@@ -443,6 +442,7 @@ MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence ke
 _MAX_ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
 _MAX_HINT_CHARS = 60  # a longer word may be anything
 _MAX_WORDS, _MAX_CLAUSE_CHARS, _MAX_QUOTE_CHARS, _MAX_PLACEHOLDER_CHARS = 12, 300, 5_000, 100
+_MAX_NAME_CHARS, _MAX_FRAME_CHARS = 100, 400
 _MAX_LIST_CHARS, _MAX_SEED_CHARS, _MAX_CODE_DISTANCE, _MAX_LOCK_DISTANCE = 700, 400, 70, 130
 
 
@@ -519,7 +519,7 @@ def _suspect(word: str) -> int:
         (_KEY_LIKE, _LONG_WORD),
         (_NUMBER_LIKE, _NUMBER_HINT),
         (_FRAME_LIKE, _FRAME_HINT),
-        (_CODE_LIKE, pattern(_CODE_WORD)),
+        (_CODE_LIKE, pattern(f"{_CODE_WORD}|{_CODE_PART}")),
         (_LIST_LIKE, pattern(_LIST_HINT)),
         (_SEED_LIKE, pattern(_SEED_HINT)),
         (_LOGIN_LIKE, pattern(_LOGIN_HINT)),
@@ -576,6 +576,27 @@ def _lowered(text: str) -> str:
     return lowered if lowered.isascii() else lowered.translate(_without_accents())
 
 
+def _hinted(text: str, hint: int) -> Iterator[_Place]:
+    """Yield where the words are that hint at something."""
+    return (word.span() for word in _WORD.finditer(text) if _suspicions[word[0]] & hint)
+
+
+def _find_near(
+    source: str, text: str, places: Iterable[_Place], before: int, after: int
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern that lie so many characters around one of these places. Only these stretches
+    are searched: most of a text is far from any of them."""
+    find, start, end = pattern(source).finditer, 0, -1
+    for first, last in places:
+        if first - before > end:
+            yield from find(text, start, end) if end >= 0 else ()
+            start = max(0, end, first - before)
+        if last + after > end:
+            blank = _BLANK.search(text, last + after)
+            end = blank.start() if blank else len(text)
+    yield from find(text, start, end) if end >= 0 else ()
+
+
 def _trimmed(found: re.Match[str], group: int = 0) -> _Place:
     """Return where a word is, without the signs that end its sentence."""
     return found.start(group), found.start(group) + len(found[group].rstrip(_TRIM))
@@ -597,20 +618,6 @@ def _shaped(text: str) -> Iterator[_Span]:
         before = _lowered(text[max(0, digest.start() - 90) : digest.start()])
         if pattern(_KEY_BEFORE).search(before) and not pattern(_NO_KEY_BEFORE).search(before):
             yield *digest.span(), "token"
-    if "\n" in text:
-        yield from _wrapped(text)
-
-
-def _wrapped(text: str) -> Iterator[_Span]:
-    """Keys that a mail client or a terminal broke over several lines."""
-    for lines in pattern(_WRAPPED).finditer(text):
-        pieces = re.split(r"[=\\]?\r?\n[> \t|#*]*", lines[0])
-        whole = "".join(pieces)
-        key = pattern(_FORMAT).search(whole)
-        goes_on = key and key.start() < len(pieces[0]) < key.end() - 3
-        is_base64 = all(any(map(str.isdecimal, one)) and pattern(r"[\w+/=]+").fullmatch(one) for one in pieces)
-        if goes_on or (is_base64 and _looks_random(whole)):
-            yield lines.start() + (key.start() if key else 0), lines.end(), "random token"
 
 
 def _is_public(text: str, start: int) -> bool:
@@ -669,27 +676,24 @@ def _adds_up(number: str) -> bool:
 
 def _around(text: str) -> Iterator[_Span]:
     yield from ((*key.span(), "private key") for key in pattern(_PRIVATE_KEY).finditer(text))
+    hinted = [*_hinted(text, _FRAME_LIKE)]
     for kind, frame in _AROUND.items():
-        for around in pattern(frame).finditer(text):
+        for around in _find_near(frame, text, hinted, _MAX_FRAME_CHARS, _MAX_FRAME_CHARS):
             value = around[around.lastindex or 0]
             if not _is_placeholder(value) and not (kind == "password" and _is_name(value)):
                 yield *around.span(around.lastindex or 0), kind
     for beside in pattern(_EMAIL_BESIDE).finditer(text):
         if _is_password(beside[1]):
             yield *_trimmed(beside, 1), "password"
-    for basic in pattern(_BASIC).finditer(text):
-        if _is_login(basic[1]):
-            yield *basic.span(1), "authorization"
-    for fragment in pattern(_FRAGMENT).finditer(text):
-        if _looks_random(fragment[1]):
-            yield *fragment.span(1), "token"
 
 
 def _is_password(word: str) -> bool:
     """Return whether a word without a name may be a password: letters with digits or signs, and neither an address
     nor a path nor code."""
     word = word.strip(_TRIM)
-    if not _strange(word, sure=True) or pattern(r"\S*[@(=/<`\\{|]\S*|[\d.,:-]+").fullmatch(word):
+    if not _strange(word, sure=True) or pattern(
+        r"\S*[@(=/<`\\{|]\S*|[\d.,:-]+|[a-z]\w*\.[A-Z][A-Za-z]+"
+    ).fullmatch(word):
         return False
     return any(map(str.isdecimal, word)) or bool(pattern(r"[!#$%^&*+~?]").search(word[:-1]))
 
@@ -708,25 +712,41 @@ def _is_login(token: str) -> bool:
 
 def _named(text: str) -> Iterator[_Span]:
     """Values that a name announces, as in `password = x`, "my PIN is 1234", "x is the password"."""
-    lowered, at = _lowered(text), 0
-    name = pattern(_NAME).search(lowered)
-    while name:
-        group, following = name.lastgroup or "", pattern(_NAME).search(lowered, name.end())
+    at = 0
+    names = [*_find_near(_NAME, _lowered(text), _hinted(text, _NAME_LIKE), 40, _MAX_NAME_CHARS)]
+    for name, following in zip_longest(names, names[1:]):
+        if name.start() < at:
+            continue
+        group = name.lastgroup or ""
         value = _value(text, name, group, following.start() if following else len(text))
-        if not value and group in {"password", "pin"}:
+        if not value and (group in {"password", "pin"} or name[0] == "pass"):
             value = _value_before(text, max(at, name.start() - 200), name.start(), group)
         if value:
             yield *value, _NAMED[group]
+            while following_value := _another(text, value[1], group):
+                value = following_value
+                yield *value, _NAMED[group]
         at = max(name.end(), value[1] if value else 0)
-        name = following if following and following.start() >= at else pattern(_NAME).search(lowered, at)
-    yield from ((*cell, "password") for cell in _columns(text))
+    headings = {text.rfind("\n", 0, name.start()) + 1 for name in names if name.lastgroup == "password"}
+    yield from ((*cell, "password") for cell in _columns(text, headings))
+
+
+def _another(text: str, end: int, group: str) -> _Place | None:
+    """Return where a second value is, as in "my PIN is 1234 and hers is 5678"; `end`: of the first one."""
+    joined = pattern(_AND).match(text, end)
+    if not joined or group not in {"password", "pin"}:
+        return None
+    if group == "pin":
+        number = pattern(_NUMBER).match(text, joined.end())
+        return number.span(1) if number and len(number[1]) >= 4 and not _is_counted(text, number) else None
+    word = pattern(r"\S{4,100}").match(text, joined.end())
+    return _trimmed(word) if word and _is_password(word[0]) else None
 
 
 def _logins(text: str) -> Iterator[_Span]:
     """Passwords beside a user's name, behind "log in with", or in a list of passwords."""
     lowered = _lowered(text)
-    for place in (*_beside_users(text, lowered), *_listed(text, lowered)):
-        yield *place, "password"
+    yield from ((*place, "password") for place in _beside_users(text, lowered))
 
 
 def _beside_users(text: str, lowered: str) -> Iterator[_Place]:
@@ -734,26 +754,18 @@ def _beside_users(text: str, lowered: str) -> Iterator[_Place]:
         word = pattern(r"\S{5,100}").match(text, login.end())
         if word and _is_password(word[0]):
             yield _trimmed(word)
+    for login in pattern(_LOGIN_LAST).finditer(text):
+        if _is_password(login[1]):
+            yield _trimmed(login, 1)
     for account in pattern(_ACCOUNT).finditer(lowered):
         if _is_password(text[slice(*account.span(1))]):
             yield _trimmed(account, 1)
 
 
-def _listed(text: str, lowered: str) -> Iterator[_Place]:
-    """Passwords in a list under a word such as "passwords" or "logins"."""
-    done = 0
-    for about in pattern(_LIST).finditer(lowered):
-        if about.end() >= done:
-            done = about.end() + _MAX_LIST_CHARS
-            for item in pattern(_LIST_ITEM).finditer(text, about.end(), done):
-                if _is_password(item[1]) and not pattern(r"\S*\.\w{2,3}\W*").fullmatch(item[1]):
-                    yield _trimmed(item, 1)
-
-
-def _columns(text: str) -> Iterator[_Place]:
+def _columns(text: str, headings: set[int]) -> Iterator[_Place]:
     """Cells below a heading that names passwords, in tables of Markdown and in values separated by commas."""
     column, count, mark, at = -1, 0, "", 0
-    for line in text.split("\n") if "\n" in text else ():
+    for line in text.split("\n") if headings and "\n" in text else ():
         start, at = at, at + len(line) + 1
         if mark and line.count(mark) == count:
             cells = line.split(mark)
@@ -762,7 +774,7 @@ def _columns(text: str) -> Iterator[_Place]:
                 begin = start + sum(len(cell) + 1 for cell in cells[:column]) + cells[column].index(value)
                 yield begin, begin + len(value)
         else:
-            column, count, mark = _password_column(line)
+            column, count, mark = _password_column(line) if start in headings else (-1, 0, "")
 
 
 def _password_column(line: str) -> tuple[int, int, str]:
@@ -779,13 +791,13 @@ def _password_column(line: str) -> tuple[int, int, str]:
 
 def _value_before(text: str, start: int, end: int, group: str) -> _Place | None:
     """Return where the value before a name is, as in "x is my password" and "type x as the password"."""
-    for said in (_BEFORE, _USED_BEFORE):
-        if before := pattern(said).search(text[start:end]):
-            value = before[1].rstrip(_TRIM)
-            is_number = len(value) > 3 and pattern(_NUMBER).fullmatch(value)
-            if is_number if group == "pin" else _strange(value, sure=True):
-                return start + before.start(1), start + before.start(1) + len(value)
-    return None
+    before = pattern(_BEFORE).search(text[start:end])
+    if not before:
+        return None
+    value = before[1].rstrip(_TRIM)
+    is_number = len(value) > 3 and pattern(_NUMBER).fullmatch(value)
+    fits = is_number if group == "pin" else _strange(value, sure=True)
+    return (start + before.start(1), start + before.start(1) + len(value)) if fits else None
 
 
 def _value(text: str, name: re.Match[str], group: str, until: int) -> _Place | None:
@@ -813,6 +825,8 @@ def _later_value(text: str, name: re.Match[str], sure: bool, until: int) -> _Pla
     for at in (*([changed.end()] if changed else []), *(bridge.end() for bridge in bridges)):
         if sure and (app := _APP_PASSWORD.match(text, at)):
             return app.span()
+        if groups := pattern(_GROUPS).match(text, at):
+            return groups.span()
         if sure and (quoted := _quoted(text, at)):
             value = text[slice(*quoted)]
             if _strange(value, sure) or (len(value.split()) > 2 and not _ADVICE.search(value)):
@@ -823,7 +837,31 @@ def _later_value(text: str, name: re.Match[str], sure: bool, until: int) -> _Pla
             fits = (sure and fits) or _strange(word[0], sure=False)
             if fits and not pattern(_CODE).fullmatch(word[0]):
                 return _trimmed(word)
+    if not sure and "word" not in name[0]:
+        return None
+    for word in re.finditer(r"\S+", text[name.end() : sentence.end() if sentence else name.end()]):
+        if _stands_out(word[0], _language(name[0], "")):
+            start = name.end() + word.start()
+            return start, start + len(word[0].rstrip(_TRIM))
+        if not pattern(_PROSE).fullmatch(word[0]):
+            break
     return None
+
+
+def _stands_out(word: str, language: str) -> bool:
+    """Return whether a word in a sentence about a password must be it: no language has such a word, and no product
+    such a name."""
+    word = word.strip(_TRIM)
+    if (
+        not _is_password(word)
+        or _FILE.search(word)
+        or not pattern(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*").fullmatch(word)
+    ):
+        return False
+    if pattern(r"[A-Z0-9-]+|[\w-]+(?:\.\w+)+|\d+-?[^\W\d_]+").fullmatch(word) or len(word) < 6:
+        return False
+    mixed = r"\S*\w[!#$%^&*+~?]\S+" if language == "en" else r"\S*\w[!#$%^&*+~?]\S*|[\w-]*[^\W\d]\d{3,5}"
+    return bool(pattern(mixed).fullmatch(word))
 
 
 def _number_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _Place | None:
@@ -871,13 +909,17 @@ def _text_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _P
     if how == "script":
         run = pattern(r"[!-~]{4,200}").match(text, start)
         return run.span() if run and sure and not _is_placeholder(run[0]) else None
+    if how == "aside":
+        word = pattern(r"\S{6,100}").match(text, start)
+        return _trimmed(word) if word and sure and _stands_out(word[0], "") else None
     if how == "beside" and sure and len(gap[0]) > 1:
         alone = pattern(r"\S{4,100}(?=[ \t\r]*(?:\n|\Z))").match(text, start)
         begins = pattern(r"(?:\A|\n)[ \t\w.-]{0,40}\Z").search(text, max(0, name.start() - 60), name.start())
         return _trimmed(alone) if alone and begins and _may_be_given(alone[0], how) else None
-    if how == "line":
+    if how == "line" or "\n" in gap[0]:
         alone = pattern(r"\S{4,100}(?=[ \t\r]*(?:\n|\Z))").match(text, start)
-        return _trimmed(alone) if alone and sure and _is_password(alone[0]) else None
+        fits = _is_password if how == "line" else partial(_may_be_given, how=how)
+        return _trimmed(alone) if alone and sure and fits(alone[0]) else None
     cut = pattern(_CLAUSE).search(text, start, start + _MAX_CLAUSE_CHARS)
     clause = text[start : cut.start() if cut else start + _MAX_CLAUSE_CHARS]
     words = list(islice(re.finditer(r"\S+", clause), _MAX_WORDS + 1))
@@ -949,7 +991,7 @@ def _given_away(words: list[str], how: str, sure: bool, tight: bool) -> int:
     bare = [word.strip(_TRIM).lower() for word in words]
     if sure and how in {"assign", "speech"}:
         plain = bare[: strange.index(True)] if True in strange else bare
-        speaks = len(plain) > _MAX_WORDS or not SMALL.isdisjoint(plain)
+        speaks = len(plain) > _MAX_WORDS or not SMALL.isdisjoint(plain) or any(map(_is_name, plain))
         two = len(plain) == 2 and plain is bare and how == "assign" and not tight
         if not speaks and not two and (len(plain) > 2 or not any(_describes(word, "en") for word in plain)):
             return len(plain) + (plain is not bare)
@@ -962,7 +1004,7 @@ def _given_in(language: str, words: list[str], ends: bool) -> int:
     if _strange(words[0], sure=True):
         return 1
     bare = words[0].strip(_TRIM).lower()
-    letters = bare.replace("-", "").replace("_", "")
+    letters = re.sub(r"(?<=\w)[-_.](?=\w)", "", bare)
     if len(words) > 1 or not ends or len(bare) < 4 or bare in SMALL or not letters.isalpha():
         return 0
     return int(bare != letters or not _describes(bare, language))
@@ -1018,11 +1060,12 @@ def _strange(word: str, sure: bool) -> bool:
 
 def _codes(text: str) -> Iterator[_Span]:
     """Numbers that open something: the first one after a word for code, or before it, where something that has a
-    lock is named close by; and the number that is all that is said of a lock."""
+    lock is named close by."""
     lowered = _lowered(text)
     numbers = [number for number in pattern(_NUMBER_HERE).finditer(text) if not _is_counted(text, number)]
     starts = [number.start(1) for number in numbers]
-    for word in pattern(_CODE_WORD).finditer(lowered):
+    places = sorted(one.span() for one in (*numbers, *pattern(_MIXED_HERE).finditer(text)))
+    for word in _find_near(_CODE_WORD, lowered, places, _MAX_LOCK_DISTANCE, _MAX_LOCK_DISTANCE):
         place = bisect_left(starts, word.end())
         before = numbers[place - 1] if place else None
         start = max(0, word.start() - _MAX_LOCK_DISTANCE, before.end() if before else 0)
@@ -1035,10 +1078,6 @@ def _codes(text: str) -> Iterator[_Span]:
             since = max(0, before.start() - _MAX_LOCK_DISTANCE)
             if (gap.isspace() or pattern(_IS_CODE).fullmatch(gap)) and _opens(text, lowered, word, before, since):
                 yield *before.span(1), "PIN"
-    for number in pattern(_LOCK_NUMBER).finditer(lowered):
-        is_time = "larm" in number[0] and pattern(r"[01]\d[0-5]\d").fullmatch(number[1])
-        if not is_time and not _YEAR.fullmatch(number[1]):
-            yield *number.span(1), "PIN"
 
 
 def _is_counted(text: str, number: re.Match[str]) -> bool:
@@ -1064,7 +1103,11 @@ def _opens(text: str, lowered: str, word: re.Match[str], number: re.Match[str], 
         return False
     if pattern(r"[.!?]\s|\n\n|;\s").search(between):
         return False
-    sentence = 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
+    sentence = (
+        start
+        if pattern(_CODE_IS).fullmatch(between)
+        else 1 + max(start - 1, *(lowered.rfind(end, start, word.start()) for end in (". ", "\n")))
+    )
     rest = pattern(r"[^.;!?\n]{0,45}").match(lowered, max(word.end(), number.end()))
     around = f"{lowered[sentence : max(word.end(), number.start())]} {rest[0] if rest else ''}"
     digits = sum(map(str.isdecimal, number[1]))
@@ -1088,10 +1131,17 @@ def _lists(text: str) -> Iterator[_Span]:
     lowered, done = _lowered(text), 0
     for about in pattern(any_of(RECOVERY)).finditer(lowered):
         end = about.end() + _MAX_LIST_CHARS
+        shapes: set[tuple[int, ...]] = set()
         for code in pattern(_RECOVERY_CODE).finditer(text, max(done, about.end()), end):
+            shapes.add(tuple(map(len, code[0].split("-"))))
             if "-" in code[0] or " " in code[0] or not pattern(_MEASURE).fullmatch(code[0]) or code[0].isdecimal():
                 yield *code.span(), "recovery code"
                 done = code.end()
+        for code in pattern(r"(?<![\w-])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+(?![\w-])").finditer(
+            text, about.end(), end
+        ):
+            if tuple(map(len, code[0].split("-"))) in shapes:
+                yield *code.span(), "recovery code"
     for licence in pattern(_LICENCE).finditer(lowered):
         if not any(map(str.islower, text[slice(*licence.span(1))])):
             yield *licence.span(1), "licence key"
@@ -1105,6 +1155,7 @@ def _seeds(text: str) -> Iterator[_Span]:
         if words and sum(word.strip(_TRIM).lower() in SMALL for word in words[0].split()) < 2:
             yield *words.span(), "seed phrase"
             done = words.end()
+    yield from ((*words.span(), "seed phrase") for words in pattern(_NUMBERED_WORDS).finditer(text))
 
 
 _LOOKS: tuple[tuple[tuple[int, ...], Callable[[str], Iterator[_Span]]], ...] = (
@@ -1113,7 +1164,7 @@ _LOOKS: tuple[tuple[tuple[int, ...], Callable[[str], Iterator[_Span]]], ...] = (
     ((_FRAME_LIKE,), _around),
     ((_NAME_LIKE,), _named),
     ((_LOGIN_LIKE | _MIXED,), _logins),
-    ((_NUMBER_LIKE,), _codes),
+    ((_NUMBER_LIKE | _CODE_LIKE,), _codes),
     ((_LIST_LIKE | _NUMBER_LIKE, _LIST_LIKE | _MIXED, _LIST_LIKE | _KEY_LIKE), _lists),
     ((_SEED_LIKE,), _seeds),
 )

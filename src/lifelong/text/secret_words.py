@@ -18,19 +18,19 @@ def any_of(table: Mapping[str, str] | Iterable[str]) -> str:
 
 
 PASSWORDS = {
-    "en": r"pass[ _-]?(?:word|wd|phrase|code)s?|(?:safe|code|secret)[ -]?word|pwd|pswd|(?<![^\W_])(?:pw|psk"
+    "en": r"pass[ _-]?(?:word|wd|phrase|code)s?|pwd|pswd|(?<![^\W_])(?:pw|psk"
     r"|passkey)"
     r"|(?:(?<=[_-])|(?<=[\"']))pass(?=[\"'\s]{0,2}[:=])|requirepass|masterauth"
     r"|key content|schlusselinhalt|contenu de la cle|contenido de la clave"
     r"|(?:secret|security|unlock|encryption|vault)[ -]?(?:phrase|sentence)|(?:security"
-    r"|secret) (?:question )?answer",
-    "de": r"pass(?:wort|worter|woerter|wortes|worts)|kennwort|losungswort|codewort|geheimwort|passw(?=[.:])",
-    "fr": r"mots? de passe|(?<![^\W_])mdp|phrase (?:de passe|secrete|cle)",
+    r"|secret) (?:question )?answer|security question[^.?\n]{0,60}? answer",
+    "de": r"pass(?:wort|worter|woerter|wortes|worts)|kennwort|passw(?=[.:])",
+    "fr": r"mots?[ _-]?de[ _-]?passe|(?<![^\W_])mdp|phrase (?:de passe|secrete|cle)",
     "es": r"contrasenas?|frase de (?:paso|contrasena|acceso|seguridad)|palabra de paso"
     r"|(?<![^\W_])contra(?= (?:es|del|de la|era) )",
     "pt": r"(?<![^\W_])senhas?|palavras?[ -]passe|frase[ -](?:senha|secreta)",
     "it": r"parola (?:d'|di )(?:ordine|accesso)|frase segreta",
-    "nl": r"wachtwoord(?:en|zin)?|wachtzin|codewoord|(?<![^\W_])ww(?=[ ]?:)",
+    "nl": r"wachtwoord(?:en|zin)?|wachtzin|(?<![^\W_])ww(?=[ ]?:)",
     "pl": r"(?<![^\W_])hasl(?:o|a|em|u)",
     "cs": r"(?<![^\W_])hesl(?:o|a|em|u)",
     "sv": r"losenord(?:et|sfras)?|losen(?:et)?(?=[ ]?:)",
@@ -38,7 +38,7 @@ PASSWORDS = {
     "no": r"passord(?:et)?",
     "fi": r"salasana(?:n|si|ni|mme)?",
     "hu": r"jelsz(?:o|ava|avam|avad|avunk)",
-    "tr": r"(?<![^\W_])sifre(?:si|m|n|niz|miz|yi|ler)?",
+    "tr": r"(?<![^\W_])(?:sifre(?:si|m|n|niz|miz|yi|ler)?|parolas?[im]?)",
     "ru": r"парол(?:ь|я|ем|ю|и|а|ата)|лозинк[ауе]",
     "el": r"συνθηματικο|κωδικος προσβασης",
     "hr": r"lozink[aeu]|(?<![^\W_])gesl[oa]",
@@ -46,9 +46,9 @@ PASSWORDS = {
     "ca": r"contrasenya|contrasinal",
     "id": r"kata sandi|(?<![^\W_])sandi",
     "vi": r"mat khau",
-    "ja": r"パスワード|パスフレーズ|合言葉|パスコード",
+    "ja": r"パスワード|パスフレーズ|パスコード",
     "zh": r"密码|密碼|口令",
-    "ko": r"비밀번호|암호|패스워드",
+    "ko": r"비밀번호|비번|암호|패스워드",
     "ar": r"كلمة (?:المرور|السر)|الرقم السري|رمز عبور",
     "he": r"סיסמ[הא]",
     "hi": r"पासवर्ड",
@@ -61,7 +61,7 @@ KEYS = {
     r"|consumer|client|product|activation|recovery|deploy|shared|storage|subscription|service|server|ingest"
     r"|integration|admin|network|wpa2?|wlan|write|read|publish|session|webhook|instrumentation|bot|registration"
     r"|security|setup|volume|cd|unlock|restore|serial)[ _-]?(?:key|token|secret)s?|token(?:u|em|a|ul|en|et)?"
-    r"|(?<!top )secret"
+    r"|secret[ -]?word|(?<!top )secret|(?<![^\W_])pass(?= (?:for|to|of|on|is|was) )"
     r"|credentials?|wi-?fi[ -]?code|(?<![^\W_])(?:psw|pass(?=[\"'\s]{0,2}[:=]))",
     "de": r"(?:api|wlan|wifi|wpa2?|netzwerk|lizenz|produkt|zugangs|sicherheits|aktivierungs|geheim"
     r"|wiederherstellungs|verschlusselungs)[ -]?(?:schlussel|key)",
@@ -69,14 +69,7 @@ KEYS = {
     r"|reseau)"
     r"|code wi-?fi",
     "es": r"(?<![^\W_])clave|llave (?:privada|secreta|api)",
-    "pt": r"chaves? (?:d[aeo] )?(?:api|wi-?fi|licenca|produto|ativacao|acesso|privada|secreta)",
-    "it": r"chiave (?:api|wi-?fi|di licenza|di accesso|privata|segreta|di attivazione)|(?<![^\W_])parola",
-    "nl": r"(?:api|licentie|product|netwerk|wifi)[ -]?(?:sleutel|code)",
-    "pl": r"klucz (?:api|licencyjny|prywatny|produktu|dostepu)",
-    "nordic": r"(?:api|licens)[ -]?(?:nyckel|nogle|nokkel|avain)|(?<![^\W_])kode[nt]?",
-    "others": r"api[ -]?(?:klic|anahtari|kulcs|キー|密钥|密鑰|키|ключ)|lisans anahtari|токен|секрет"
-    r"|ключ(?: (?:api|доступа))?"
-    r"|κωδικο[ςυ]|トークン|令牌",
+    "others": r"токен|κωδικο[ςυ]",
 }
 """What comes after such a name is a secret if it looks like one."""
 
@@ -90,11 +83,11 @@ PINS = (
 """A number that comes after is a secret."""
 
 IS = {
-    "en": r"is|are|was|will\sbe|remains|equals",
+    "en": r"is|are|was|used\sto\sbe|will\sbe|remains|equals",
     "de": r"ist|sind|lautet|war|bleibt|heißt|heisst|wäre",
     "fr": r"est|était|sera|reste|c['’]est",
     "es": r"es|era|será|son|sigue\ssiendo",
-    "pt": r"é|fica|ficou|continua",
+    "pt": r"é|passou\sa\sser|fica|ficou|continua",
     "it": r"è|e['’]|sarà|resta|rimane",
     "nl": r"luidt|blijft",
     "pl": r"to|jest|to\sjest|brzmi",
@@ -124,7 +117,7 @@ CHANGED = (
 )
 INTO = r"to|in|auf|a|à|en|pour|para|na|naar|til|till|su|în|por|per|zu|на"
 USE = (
-    r"type|enter|use|try|put|nimm|gib|tippe|benutze|entre|mets|tape|utilise|usa|pon|escribe|mete|digite|inserisci"
+    r"typed?|enter(?:ed)?|used?|try|tried|put|nimm|gib|tippe|benutze|entre|mets|tape|utilise|usa|pon|escribe|mete|digite|inserisci"
     r"|metti|gebruik|typ|vul|wpisz|użyj|skriv|anvend"
 )
 """What tells somebody to use a value."""
@@ -141,14 +134,9 @@ ACCOUNTS = (
     r"|acces|acceso|usuario|accesso|credenziali|utente|credenciais|inlog\w{0,10}|gebruiker\w{0,4}|logowanie"
     r"|uzytkownik|konto|compte|cuenta|conta|логин|доступ"
 )
-PASSWORD_LISTS = (
-    r"passwords|passphrases|logins|credentials|creds|passworter|kennworter|zugangsdaten|zugange|mots de passe"
-    r"|identifiants|contrasenas|claves|accesos|senhas|acessos|credenziali|wachtwoorden|inloggegevens|hasla"
-    r"|dane logowania|hesla|losenord|пароли"
-)
 
 CODES = (
-    r"(?:code|codes|codigo|codice|kod|kodu|kodem|kode|koden|koda|κωδικος|код|кода|codul)(?!\w)|コード|验证码"
+    r"(?:code|codes|codigo|clave|codice|kod|kodu|kodem|kode|koden|koda|κωδικος|код|кода|codul)(?!\w)|コード|验证码"
     r"|驗證碼"
     r"|認証番号|인증번호"
 )
@@ -164,7 +152,7 @@ CODE_VERBS = (
     r"type|enter|punch in|key in|press|dial|disarm\w{0,3}|off|opens?|unlock\w{0,2}"
     r"|tipp\w{0,2}|eingeben|eintippen|gib|gebt|drucke\w?|entscharf\w{0,3}|ausschalt\w{0,3}|offnet"
     r"|tape[rz]?|compose\w?|saisi\w{1,3}|ouvre|desactiv\w{0,3}|teclea\w?|marca\w?|introduc\w{1,3}|pulsa\w?|abre"
-    r"|digit[aei]\w?|desativ\w{0,3}|premi|premere|inserisci|apre|disattiv\w{0,3}|toets\w{0,2}|intoetsen|druk|opent"
+    r"|digit[aei]\w{0,2}|desativ\w{0,3}|premi|premere|inserisci|apre|disattiv\w{0,3}|toets\w{0,2}|intoetsen|druk|opent"
     r"|uitschakel\w{0,3}|uitzetten|wpisz|wpisac|wcisnij|nacisnij|otwiera\w{0,2}|wylacz\w{0,3}|rozbroj\w{0,3}"
     r"|slar?|tryck|tast|tryk|zadej\w{0,2}|набери\w{0,2}|введи\w{0,2}|нажми\w{0,2}|girin"
 )
@@ -197,10 +185,9 @@ LOCKS = {
     "nordic": r"port(?=kod)|porten\b|\bdo+r(?:en|ren)?\b|larm|kassaskap|hanglas|verifier|bekraft|grind|kort\b"
     r"|halyty",
     "others": r"dveri|bran[ay]|trezor|zamek|overov|vchod|kapu|ajto|riaszto|kapi\b|kilit|dogrulama|onay|guvenlik"
-    r"|двер|ворот|сейф|замок|домофон|подъезд|калитк|сигнализац|подтвержд|гараж|ドア|玄関|金庫|認証|確認|门|門"
+    r"|карт[аыу]|двер|ворот|сейф|замок|домофон|подъезд|калитк|сигнализац|подтвержд|гараж|ドア|玄関|金庫|認証|確認|门|門"
     r"|保险箱"
     r"|验证|현관|금고|인증",
-    "services": "google|whatsapp|amazon|paypal|uber|microsoft|apple|telegram|signal|facebook|instagram|steam",
 }
 YOURS = r"\b(?:your|dein|ihr|votre|tu|su|seu|tuo|twoj|je|uw|jouw|ваш|твой|din)\b"
 NOT_CODES = (  # before the word for code
@@ -209,7 +196,7 @@ NOT_CODES = (  # before the word for code
     r"|fehler|gutschein|rabatt|farb|artikel|postleit\w{0,4}|quell|buchungs|landes|erreur|couleur|barre|retour|pays"
     r"|produit|descuento|pais|fuente|producto|erro|desconto|produto|errore|sconto|prodotto|fiscale|fout"
     r"|korting\w{0,3}"
-    r"|land|kleur|bled\w{0,2}|rabat\w{0,3}|chyb\w|streep|netnummer)[ -]?"
+    r"|land|kleur|bled\w{0,2}|rabat\w{0,3}|chyb\w|streep|netnummer)[ _-]?"
 )
 NOT_CODES_AFTER = (
     r"\s+(?:name|postal|zip|de (?:erro|error|area|barras|descuento)|d'erreur|di errore|promo\w*|fiscale|pocztow\w"
