@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import folder_of, is_foreground
+from lifelong.collect.sessions import Sessions
 from lifelong.organize.binding import in_first_person, person_named
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.facts import HOST, PEOPLE
@@ -125,6 +126,12 @@ def without_other_projects(
 ) -> list[Hit]:
     """Return the hits, without the rules of another project than the conversation's."""
     return _Core(tx, owner, conversation).without_other_projects(hits)
+
+
+def sessions_elsewhere(tx: Transaction, owner: str, conversation: Conversation) -> frozenset[str]:
+    """Return the recent sessions of agents that work in another folder than the conversation's agent; none where
+    that agent works in no folder, or the message names a project."""
+    return _Core(tx, owner, conversation).sessions_elsewhere()
 
 
 class _Core:
@@ -284,9 +291,10 @@ class _Core:
         ]
 
     def _here(self) -> set[str]:
-        """Return the projects that the message names, or else the agent's; none where that is unknown."""
-        message = fold(self._conversation.message)
+        """Return the projects that the message names, or else the agent's; none where that is unknown. What was
+        talked of last names none for an agent that works in a folder."""
         folder = self._folder(self._conversation.agent_id)
+        message = "" if folder and not self._conversation.is_asked else fold(self._conversation.message)
         return {name for name in self._projects if _names(message, name)} or ({folder} if folder else set())
 
     def is_elsewhere(self, text: str, found: FoundItem, here: Collection[str]) -> bool:
@@ -302,18 +310,29 @@ class _Core:
         return bool(of) and of.isdisjoint(here)
 
     def without_other_projects(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, without the rules of another project."""
+        """Return the hits, without the rules of another project; for an agent that works in a folder, without
+        all that was said of or in other projects, except what is about the user."""
         here = self._here()
         if not here:
             return list(hits)
+        in_folder = bool(self._folder(self._conversation.agent_id))
         self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in hits if one.record_id})))
         kept = []
         for one in hits:
-            binding = any(said.kind in BINDING for said in standing(one.text, by_host=one.trust == "system"))
-            found = self._items.look_up(one.id) if binding else None
+            kinds = {said.kind for said in standing(one.text, by_host=one.trust == "system")}
+            is_bound = bool(kinds & BINDING) or (in_folder and not kinds and not one.path.startswith(PEOPLE))
+            found = self._items.look_up(one.id) if is_bound else None
             if found is None or not self.is_elsewhere(one.text, found, here):
                 kept.append(one)
         return kept
+
+    def sessions_elsewhere(self) -> frozenset[str]:
+        folder = self._folder(self._conversation.agent_id)
+        if not folder:
+            return frozenset()
+        agents = Agents(self._tx).newest_of_user(self._owner, MAX_AGENTS)
+        others = [agent.id for agent in agents if _folder(agent) not in ("", *self._here())]
+        return frozenset(one.id for agent in others for one in Sessions(self._tx).of_agent(agent))
 
     @cached_property
     def _projects(self) -> set[str]:

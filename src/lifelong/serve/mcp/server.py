@@ -34,6 +34,7 @@ from lifelong.errors import LifelongError
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.error_hints import with_hint
+from lifelong.serve.hook.endpoint import answering_hooks
 from lifelong.serve.mcp import resources
 from lifelong.serve.mcp.tools import Caller, find_tool, listed_tool, tools
 
@@ -137,7 +138,8 @@ def run_stdio(home: str | Path, user: str = DEFAULT_USER, agent: Descriptor | No
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
     with Store.open(home) as store:
         store.user(user).start()
-        anyio.run(_serve_stdio, make_server(store, user, agent))
+        with answering_hooks(store):
+            anyio.run(_serve_stdio, make_server(store, user, agent))
 
 
 async def _serve_stdio(server: Server[dict[str, Any]]) -> None:
