@@ -454,21 +454,19 @@ def test_codex_tells_of_its_turns(home: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_gemini_tells_of_its_turns(home: Path) -> None:
-    """F3: without what Gemini CLI puts around a prompt; its compression, considered in every turn, ends nothing."""
+    """F3: without what Gemini CLI puts before a prompt; that it may compress, each turn says, ends nothing."""
     told = {"session_id": "14b5", "transcript_path": "/home/mara/.gemini/tmp/x/chats/session-1.jsonl", "cwd": CWD}
-    prompt = "<hook_context>&lt;lifelong-context id=1&gt;\nMara uses uv.&lt;/lifelong-context&gt;</hook_context>\n\nGo on."
+    prompt = (
+        "<hook_context>&lt;lifelong-context id=1&gt;\nMara uses uv.&lt;/lifelong-context&gt;</hook_context>\n\n"
+    )
+    prompt += "Go on."
     for number in range(2):
         at = f"2026-11-17T22:52:2{number}"
         asked = {**told, "hook_event_name": "BeforeAgent", "timestamp": f"{at}.1Z", "prompt": prompt}
         squeezed = {**told, "hook_event_name": "PreCompress", "timestamp": f"{at}.2Z", "trigger": "auto"}
         done = {**told, "hook_event_name": "AfterAgent", "timestamp": f"{at}.3Z", "prompt": prompt}
-        for event in (
-            asked,
-            asked,
-            squeezed,
-            {**done, "prompt_response": "Done."},
-            {**done, "prompt_response": "Done."},
-        ):
+        done["prompt_response"] = "Done."
+        for event in (asked, asked, squeezed, done, done):
             assert raw(home, json.dumps(event).encode()) == ""
     assert said(home, "14b5", "gemini-cli") == ["Go on.", "Done."] * 2
     with Memory.open(home) as memory:
@@ -483,9 +481,9 @@ def test_what_the_host_has_is_not_given_again(fire: Fire, home: Path) -> None:
         memory.add("The billing service listens on port 8123.", at=datetime(2026, 1, 5, tzinfo=UTC))
     assert "8123" in fire("UserPromptSubmit", prompt=question)
     fire("Stop", last_assistant_message="Port 8123.")
-    fire("UserPromptSubmit", prompt="The search service listens on port 9200.")
+    fire("UserPromptSubmit", prompt="We review code on Tuesdays, before lunch.")
     assert "8123" not in fire("UserPromptSubmit", prompt=f"Again: {question}")
-    assert fire("UserPromptSubmit", prompt="Which port does the search service listen on?") == ""
+    assert fire("UserPromptSubmit", prompt="When do we review code, before or after lunch?") == ""
     assert "8123" in fire("UserPromptSubmit", session_id="another", prompt=question)
     fire("PreCompact", trigger="auto")
     assert "8123" in fire("UserPromptSubmit", prompt=f"Once more: {question}")
