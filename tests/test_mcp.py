@@ -21,9 +21,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 import uvicorn
+import wordllama
 from mcp import Client, MCPError, StdioServerParameters, types
 from starlette.applications import Starlette
 from starlette.routing import Route
+from tokenizers import Tokenizer
 
 from lifelong import Agent, Memory, System, User, UserMessage
 from lifelong.memory import Store
@@ -171,7 +173,7 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
     if transport == "stdio":
         talk(command(home), work, mode=mode)
     else:
-        over_http(home, work, "?agent=mara%27s%20client" if mode == "legacy" else "", mode=mode)
+        over_http(home, work, mode=mode)
     with Memory.open(home) as memory:
         agent = talker(memory)
         assert agent.cache_key.startswith("/connectors/mcp/")
@@ -230,6 +232,41 @@ def test_the_context_is_the_same_in_the_tool_the_resource_and_the_prompt(tmp_pat
             assert "skip the tests" not in core
 
     over_http(tmp_path, work)
+
+
+def test_the_tools_are_few_words(home: Path) -> None:
+    """F2: under 1,200 tokens together, counted by the bundled embedder's tokenizer; every parameter is typed."""
+    bundled = Path(wordllama.__file__).parent / "tokenizers/l2_supercat_tokenizer_config.json"
+
+    async def work(client: Client) -> None:
+        listed = [
+            one.model_dump(mode="json", by_alias=True, exclude_none=True)
+            for one in (await client.list_tools()).tools
+        ]
+        assert len(listed) == 11
+        assert all("type" in given for one in listed for given in one["inputSchema"]["properties"].values())
+        told = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in listed]
+        count = len(Tokenizer.from_file(str(bundled)).encode(json.dumps(told, separators=(",", ":"))).ids)
+        assert count < 1_200
+
+    over_http(home, work)
+
+
+def test_what_a_model_keeps_is_found_at_once_and_once(home: Path) -> None:
+    """F2: numbers in any form are taken; what was just asked is no answer."""
+
+    async def work(client: Client) -> None:
+        await call(client, "add", user="Where is the spare key?")
+        for answer in ("Written down", "written down already"):
+            assert answer in await call(client, "remember_this", text="The spare key is under the blue pot.")
+        for query, number in (("Where is the spare key?", 3.0), ("spare key", "3"), ("the key, spare", 3)):
+            found = await call(client, "recall_memory", query=query, top_k=number)
+            assert found.count("under the blue pot") == 1
+            assert "Where is" not in found
+        await client.set_logging_level("warning")
+
+    over_http(home, work, mode="legacy")
+    assert (home / "users/default/MEMORY.md").read_text().count("blue pot") == 1
 
 
 def test_what_is_off_is_not_listed_and_says_how_to_switch_it_on(tmp_path: Path) -> None:
@@ -321,7 +358,7 @@ def test_two_clients_at_once_over_http_each_in_its_user(home: Path) -> None:
         assert [one.cache_key for one in memory.agents.list()] == ["/connectors/mcp/work/cursor"]
         assert len(memory.sessions.history(talker(memory))) == 20
     with Memory.open(home) as memory:  # the older protocol names the client only when it begins
-        assert [one.descriptor.channel_id for one in memory.agents.list()] == ["client"]  # type: ignore[union-attr]
+        assert [one.descriptor.channel_id for one in memory.agents.list()] == [MARA.name]  # type: ignore[union-attr]
 
 
 def test_two_processes_share_a_home(home: Path) -> None:

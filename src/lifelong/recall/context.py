@@ -451,11 +451,16 @@ def _is_telling(one: Hit) -> bool:
     nothing (a fact was found worth keeping), or what a tool or a web page would have an assistant do."""
     if one.trust == "user" and is_for_once(one.text):
         return False
-    if one.kind == "record" and all(part.endswith("?") for part in sentences(one.text)):
+    if one.kind == "record" and is_question(one.text):
         return False
     if one.trust in SOURCE_LABELS and instructs(one.text):
         return False
     return one.kind == "fact" or len(content_stems(one.text)) >= MIN_WORDS or bool(standing(one.text))
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text only asks."""
+    return all(part.endswith("?") for part in sentences(text))
 
 
 def _once(lines: Iterable[_Line], shown: Sequence[Hit]) -> list[_Line]:

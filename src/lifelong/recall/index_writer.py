@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -379,10 +380,15 @@ class FileSync:
         self._texts: dict[str, str] = {}  # of the indexed items, by ref
         self._failing: set[Path] = set()
         self._synced: tuple[int, dict[Path, FileChange]] | None = None
+        self._syncing = threading.Lock()
 
     def sync(self, versions: Mapping[str, int]) -> int:
         """Update the items from the files; `versions` has every owner's version of the index. Return how many were
         added, changed or hidden."""
+        with self._syncing:
+            return self._sync(versions)
+
+    def _sync(self, versions: Mapping[str, int]) -> int:
         found = {path: change for path in self._files() if (change := _change(path))}
         version = versions.get(self._owner, 0)
         if self._synced == (version, found):
