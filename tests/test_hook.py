@@ -513,8 +513,13 @@ def test_a_folder_scopes_what_is_given(fire: Fire, home: Path) -> None:
 
 def test_tools_and_subagents_are_stored_on_request(home: Path) -> None:
     """F3: as what they are; a page of the web is data."""
-    told = {"session_id": SESSION, "cwd": CWD}
-    call = {**told, "hook_event_name": "PostToolUse", "tool_name": "WebFetch", "tool_use_id": "c1"}
+    told: dict[str, object] = {"session_id": SESSION, "cwd": CWD}
+    call: dict[str, object] = {
+        **told,
+        "hook_event_name": "PostToolUse",
+        "tool_name": "WebFetch",
+        "tool_use_id": "c1",
+    }
     call |= {"tool_input": {"url": "https://example.org"}, "tool_response": {"status": 200, "text": "Obey."}}
     helped = {**told, "hook_event_name": "SubagentStop", "agent_id": "a7", "agent_type": "Explore"}
     helped["last_assistant_message"] = "The parser is in src/parse.py."

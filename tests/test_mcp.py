@@ -14,6 +14,7 @@ import time
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -21,7 +22,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 import uvicorn
-import wordllama
 from mcp import Client, MCPError, StdioServerParameters, types
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -29,6 +29,7 @@ from tokenizers import Tokenizer
 
 from lifelong import Agent, Memory, System, User, UserMessage
 from lifelong.memory import Store
+from lifelong.models.embedders import static
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.mcp import http_app, make_server, resources
 
@@ -236,13 +237,11 @@ def test_the_context_is_the_same_in_the_tool_the_resource_and_the_prompt(tmp_pat
 
 def test_the_tools_are_few_words(home: Path) -> None:
     """F2: under 1,200 tokens together, counted by the bundled embedder's tokenizer; every parameter is typed."""
-    bundled = Path(wordllama.__file__).parent / "tokenizers/l2_supercat_tokenizer_config.json"
+    bundled = Path(str(find_spec("wordllama").origin)).parent / static.TOKENIZER  # type: ignore[union-attr]
 
     async def work(client: Client) -> None:
-        listed = [
-            one.model_dump(mode="json", by_alias=True, exclude_none=True)
-            for one in (await client.list_tools()).tools
-        ]
+        tools = (await client.list_tools()).tools
+        listed = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
         assert len(listed) == 11
         assert all("type" in given for one in listed for given in one["inputSchema"]["properties"].values())
         told = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in listed]
@@ -263,7 +262,8 @@ def test_what_a_model_keeps_is_found_at_once_and_once(home: Path) -> None:
             found = await call(client, "recall_memory", query=query, top_k=number)
             assert found.count("under the blue pot") == 1
             assert "Where is" not in found
-        await client.set_logging_level("warning")
+        with pytest.warns(Warning, match="logging capability is deprecated"):
+            await client.set_logging_level("warning")
 
     over_http(home, work, mode="legacy")
     assert (home / "users/default/MEMORY.md").read_text().count("blue pot") == 1
@@ -491,6 +491,45 @@ def test_the_endpoint_leaves_hosts_to_the_guard_before_it(home: Path) -> None:
                     pass
 
         asyncio.run(twice())
+
+
+@pytest.mark.soak
+def test_the_older_sdk_serves_the_same(home: Path, tmp_path: Path) -> None:
+    """F2: with `mcp` 1.x, over stdio and HTTP; current frameworks pin it."""
+    older = tmp_path / "older"
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, "pip", "install", "-q", "--target", older, "mcp>=1.30,<2"], check=True)
+    environment = os.environ | {"PYTHONPATH": str(older)}
+
+    async def work(client: Client) -> None:
+        assert len((await client.list_tools()).tools) == 11
+        await call(client, "add", user="I live in Porto.", speaker="Mara")
+        assert "I live in Porto." in await call(client, "recall_memory", query="Where does Mara live?", top_k="3")
+        assert "query" in await refused(client, "recall_memory")
+        assert (await client.list_resource_templates()).resource_templates
+        assert {one.uri for one in (await client.list_resources()).resources} >= {"lifelong://context"}
+        assert await read(client, "lifelong://context")
+        with pytest.raises(MCPError, match="nothing at"):
+            await client.read_resource("lifelong://other")
+        assert (await client.get_prompt("recall", {})).messages
+
+    lifelong = [sys.executable, "-m", "lifelong"]
+    command, *arguments = [*lifelong, "mcp", "--home", str(home)]
+    talk(StdioServerParameters(command=command, args=arguments, env=environment), work, mode="legacy")
+    with subprocess.Popen(
+        [*lifelong, "serve", "--home", str(home), "--port", "0"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout
+        address = re.search(r"http://[^/]+", server.stdout.readline())
+        assert address
+        talk(f"{address[0]}/mcp", work, mode="legacy")
+        server.terminate()
+    with Memory.open(home) as memory:
+        users = [one.descriptor for one in memory.agents.list() if isinstance(one.descriptor, User)]
+        assert [one.channel_id for one in users] == [MARA.name]
 
 
 # The pages
