@@ -79,15 +79,18 @@ def _ask(home: str, request: bytes) -> str | None:
     path = os.path.join(os.path.expanduser(home), SOCKET)  # noqa: PTH111, PTH118 - pathlib takes a while
     if not os.path.exists(path):  # noqa: PTH110
         return None
-    import socket
+    import _socket  # `socket` takes as long to import as the answer takes
 
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
             line.settimeout(MAX_ANSWER_SECONDS)
             line.connect(path)
             line.sendall(request)
-            line.shutdown(socket.SHUT_WR)
+            line.shutdown(_socket.SHUT_WR)
             received = b"".join(iter(lambda: line.recv(65536), b""))
+        finally:
+            line.close()
     except (OSError, AttributeError):  # nobody listens; there are no such sockets here
         return None
     return received[1:].decode() if received.startswith(b"+") else None
