@@ -136,7 +136,7 @@ class ContextBuilder:
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         kind, conversation, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
-        core, later = self._core(conversation)
+        core, later = self._core(conversation, with_lines=not relevant_only)
         pinned = self._with_speakers(pinned)
         core = list(zip(self._with_speakers([one for one, _ in core]), [of for _, of in core], strict=True))
         focus = conversation.message
@@ -183,9 +183,11 @@ class ContextBuilder:
         pinned = [hit(tx, self._owner, one) for one in Items(tx, self._owner).pinned() if one.until is None]
         return agent.kind if agent else "user", conversation, pinned
 
-    def _core(self, conversation: Conversation) -> Core:
+    def _core(self, conversation: Conversation, *, with_lines: bool) -> Core:
         try:
-            return self._database.read(lambda tx: choose_core(tx, self._owner, conversation))
+            return self._database.read(
+                lambda tx: choose_core(tx, self._owner, conversation, with_lines=with_lines)
+            )
         except LifelongError as error:
             log.warning("a context goes without its core: %s", error)
             return Core([], NewerStatements(()))
@@ -214,20 +216,29 @@ class ContextBuilder:
         """Return the lines that the host does not have: neither said in the open session nor given before, as
         themselves, as what they were made of, or as a line of the journal."""
 
+        def is_said(tx: Transaction, one: Hit) -> bool:
+            said_in = {History(tx).session_of(record) for record in _records(one)}
+            return said_in == {conversation.session_id}
+
         def look(tx: Transaction) -> list[_Line]:
-            items, known, kept = Items(tx, self._owner), [], []
+            items, known = Items(tx, self._owner), set(given)
             for one in given:
                 with suppress(ItemNotFound):  # it was forgotten, or made again of another text
-                    known.append(hit(tx, self._owner, items.look_up(one)))
-            for line in lines:
-                records = _records(line.hit)
-                said_in = {History(tx).session_of(record) for record in records}
-                summaries = {public_id("journal", one) for one in (summary_line_id(tx, r) for r in records) if one}
-                if said_in != {conversation.session_id} and summaries.isdisjoint(given):
-                    kept.append(line)
-            return _once(kept, known)
+                    if one.startswith("f") and (record := items.look_up(one).record_id):
+                        known.add(f"r{record}")
+            return [line for line in lines if not (is_said(tx, line.hit) or known & self._ids(tx, line.hit))]
 
         return self._database.read(look)
+
+    def _ids(self, tx: Transaction, one: Hit) -> set[str]:
+        """Return the ids of a hit, of what it was made of, and of the lines of the journal about that."""
+        records = _records(one)
+        lines = (summary_line_id(tx, record) for record in records)
+        return {
+            one.id,
+            *(f"r{record}" for record in records),
+            *(public_id("journal", line) for line in lines if line),
+        }
 
     def _relevant(self, conversation: Conversation, later: NewerStatements) -> list[_Line]:
         """Return what is relevant to the message; in the place of what was replaced, what replaced it."""

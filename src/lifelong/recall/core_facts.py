@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
@@ -116,9 +116,9 @@ class Core(NamedTuple):
     later: NewerStatements
 
 
-def choose_core(tx: Transaction, owner: str, conversation: Conversation) -> Core:
-    """Choose the core of a context."""
-    return _Core(tx, owner, conversation).choose()
+def choose_core(tx: Transaction, owner: str, conversation: Conversation, *, with_lines: bool = True) -> Core:
+    """Choose the core of a context; without its lines, return only what the user said."""
+    return _Core(tx, owner, conversation).choose(with_lines=with_lines)
 
 
 def without_other_projects(
@@ -143,10 +143,11 @@ class _Core:
         self._documents = DocumentRows(tx, owner)
         self._paths: dict[str, str] = {}
         self._works_alone: dict[str, bool] = {}
+        self._folders: dict[str, str] = {}
         # Who said a record, and to which agent.
         self._said_to = defaultdict[int, tuple[str, str]](lambda: ("", ""))
 
-    def choose(self) -> Core:
+    def choose(self, *, with_lines: bool) -> Core:
         found = self._found()
         candidates = [one for item in found for one in self._standing(item)]
         said = [one.said for one in candidates]
@@ -156,6 +157,8 @@ class _Core:
         said = [one for one in said if one.record_id not in elsewhere]
         asked = {item.record_id for item in found if self._is_asked(item)}
         later = NewerStatements(one for one in said if one.record_id not in asked)
+        if not with_lines:
+            return Core([], later)
         candidates = list(_up_to_date(candidates, later, found))
         candidates = self._without_removed(candidates)
         records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
@@ -344,8 +347,10 @@ class _Core:
         return found | {name for agent in agents if (name := _folder(agent))}
 
     def _folder(self, agent_id: str) -> str:
-        agent = Agents(self._tx).find_row(agent_id) if agent_id else None
-        return _folder(Agents(self._tx).get(self._owner, agent_id)) if agent else ""
+        if agent_id not in self._folders:
+            agent = Agents(self._tx).find_row(agent_id) if agent_id else None
+            self._folders[agent_id] = _folder(Agents(self._tx).get(self._owner, agent_id)) if agent else ""
+        return self._folders[agent_id]
 
     def _without_covered(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Leave out sentences of records that a chosen fact says, or that a fact said which has ended; and facts
@@ -397,7 +402,12 @@ def _up_to_date(
 def _own_words(found: FoundItem) -> str:
     """Return what a record says, without what its speaker pasted or only asks about; or what a fact says."""
     text = text_of(found.type, found.data) if found.kind == "record" else found.text
-    return "\n".join(own_sentences(text)) if found.trust == "user" else text
+    return _said(text) if found.trust == "user" else text
+
+
+@lru_cache(maxsize=4 * MAX_CANDIDATES)
+def _said(text: str) -> str:
+    return "\n".join(own_sentences(text))
 
 
 def _sentences(found: FoundItem) -> Iterator[Statement]:
