@@ -1,10 +1,10 @@
-"""Measure how long a coding agent waits for `lifelong hook` before each prompt, in homes of 100 and 100,000 records.
+"""Measure how long a coding agent waits for `lifelong hook` before a prompt, in homes of 100 and 100,000 records.
 
 - **with a server**: a worker has the home open and answers, over `python -c pass`.
 - **alone**: the hook opens the home itself, over `import numpy, apsw, pydantic`.
 
-Each hook is a process of its own and stores a prompt that it gets context for. The figures are the larger one of the
-two homes; those of each home stand beside them.
+Each hook is a process of its own and stores a prompt that it gets context for. The figures are the larger one of
+the two homes; those of each home stand beside them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bench.growth import turns
 from lifelong import Memory, UserMessage
 from lifelong.serve.hook import SOCKET
 
-SIZES = (100,)
+SIZES = (100, 100_000)
 ROUNDS = 15
 BATCH = 1_000
 NOTHING = [sys.executable, "-c", "pass"]
@@ -56,7 +56,7 @@ def _ratio(home: str, beside: list[str]) -> float:
     seconds(hook, next(prompts))  # compile
     seconds(beside)
     taken = [(seconds(hook, next(prompts)), seconds(beside)) for _ in range(ROUNDS)]
-    prompt, other = (median(times) for times in zip(*taken, strict=True))
+    prompt, other = median(times[0] for times in taken), median(times[1] for times in taken)
     print(f"{home}: a prompt {prompt * 1000:.0f} ms, beside {other * 1000:.0f} ms ({beside[-1]})")
     return prompt / other
 

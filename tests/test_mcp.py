@@ -31,6 +31,7 @@ from lifelong import Agent, Memory, System, User, UserMessage
 from lifelong.memory import Store
 from lifelong.models.embedders import static
 from lifelong.serve.caller_identity import caller
+from lifelong.serve.hook.events import MOMENTS
 from lifelong.serve.mcp import http_app, make_server, resources
 
 ROOT = Path(__file__).parent.parent
@@ -513,15 +514,11 @@ def test_the_older_sdk_serves_the_same(home: Path, tmp_path: Path) -> None:
             await client.read_resource("lifelong://other")
         assert (await client.get_prompt("recall", {})).messages
 
-    lifelong = [sys.executable, "-m", "lifelong"]
-    command, *arguments = [*lifelong, "mcp", "--home", str(home)]
-    talk(StdioServerParameters(command=command, args=arguments, env=environment), work, mode="legacy")
-    with subprocess.Popen(
-        [*lifelong, "serve", "--home", str(home), "--port", "0"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
+    over_stdio = command(home)
+    over_stdio.env = environment
+    talk(over_stdio, work, mode="legacy")
+    serve = [sys.executable, "-m", "lifelong", "serve", "--home", str(home), "--port", "0"]
+    with subprocess.Popen(serve, env=environment, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         address = re.search(r"http://[^/]+", server.stdout.readline())
         assert address
@@ -551,7 +548,8 @@ def test_the_blocks_of_the_pages_start_a_server_that_answers(home: Path) -> None
         for name, entry in block.items()
         if name in {"mcpServers", "servers", "mcp_servers"}
     ]
-    commands = {(entry["command"], *entry["args"]) for entry in entries if "command" in entry}
+    commands = {(entry["command"], *entry["args"]) for entry in entries if "args" in entry}
+    commands |= {tuple(block["mcp"]["lifelong"]["command"]) for block in told if "mcp" in block}
     addresses = {entry["url"].partition("?")[0] for entry in entries if "url" in entry}
     assert addresses == {"http://127.0.0.1:8377/mcp"}
     assert commands == {("lifelong", "mcp")}
@@ -568,11 +566,17 @@ def test_the_blocks_of_the_pages_start_a_server_that_answers(home: Path) -> None
 
 
 def test_the_hooks_of_the_pages_are_commands_that_take_an_event(home: Path) -> None:
+    """F3: of Claude Code (and Codex) on both pages, of Gemini CLI on one; each names events that are known."""
     told = [block["hooks"] for _, text in blocks("json") if "hooks" in (block := json.loads(text))]
-    assert len(told) == 2
+    assert len(told) == 3
     assert told[0] == told[1]
     assert set(told[0]) == {"SessionStart", "UserPromptSubmit", "Stop", "PreCompact"}
-    commands = {entry["hooks"][0]["command"] for entries in told[0].values() for entry in entries}
+    assert set(told[2]) == {"SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"}
+    assert MOMENTS.keys() >= {name for hooks in told for name in hooks}
+    commands = {entry["hooks"][0]["command"] for hooks in told for one in hooks.values() for entry in one}
+    commands |= {
+        " ".join(block["notify"]) for _, text in blocks("toml") if "notify" in (block := tomllib.loads(text))
+    }
     assert commands == {"lifelong hook"}
     ran = subprocess.run(
         [sys.executable, "-m", "lifelong", "hook", "--home", str(home)],
