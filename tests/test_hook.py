@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import pytest
 
 from lifelong import Memory
 from lifelong.collect.claude_code import without_host_text
-from lifelong.serve import hook as module
+from lifelong.memory import Store
 from lifelong.serve.caller_identity import caller
-from lifelong.serve.hook import hook
-from lifelong.types import AssistantMessage, UserMessage
+from lifelong.serve.hook import ENVIRONMENT, answer, events, hook
+from lifelong.serve.hook.endpoint import answering_hooks
+from lifelong.serve.worker import run as run_worker
+from lifelong.types import AssistantMessage, ToolResult, UserMessage
 
 CWD = "/home/mara/app"
 SESSION = "5c1f0a52-6c4e-4f0f-9a3e-0d3a5b1f7e11"
@@ -51,7 +55,8 @@ def fire(
     home: Path, transcript: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Fire:
     """Fires an event as Claude Code does; what the host adds to its context. Nothing must be complained of."""
-    monkeypatch.delenv(module.PROJECT, raising=False)
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
 
     def one(event: str, **more: str) -> str:
         told = {
@@ -94,7 +99,7 @@ def entry(kind: str, content: object, **more: object) -> dict[str, object]:
     }
 
 
-def answer(text: str) -> list[dict[str, object]]:
+def reply(text: str) -> list[dict[str, object]]:
     return [{"type": "text", "text": text}]
 
 
@@ -103,10 +108,10 @@ def write(transcript: Path, *entries: dict[str, object]) -> None:
         file.writelines(json.dumps(one) + "\n" for one in entries)
 
 
-def said(home: Path) -> list[str]:
+def said(home: Path, session: str = SESSION, host: str = "claude-code") -> list[str]:
     """What is stored of the talk, over all its sessions."""
     with Memory.open(home) as memory:
-        agent = memory.agent(caller("claude-code", "default", CWD))
+        agent = memory.agent(caller(host, "default", f"{session}:{CWD}"))
         records = [
             one.record for session in memory.sessions.list(agent) for one in memory.sessions.history(session)
         ]
@@ -115,25 +120,39 @@ def said(home: Path) -> list[str]:
 
 
 def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
-    fire: Fire, home: Path, transcript: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fire: Fire, home: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S2: however long others may wait for it; what could not be stored comes with the next event."""
+    """S2, F3: however long others may wait for it; the user is told, and what could not be stored is stored by the
+    next event, once, in order, with its own time."""
+    queue = home.with_name("home.hook-queue.jsonl")
     fire("UserPromptSubmit", prompt="We use uv for Python packages.")
     with (home / "lifelong.toml").open("a", encoding="utf-8") as settings:
         settings.write("[storage]\nbusy_timeout = 3000.0\n")
-    monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(answer, "MAX_WAIT_SECONDS", 0.05)
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, home / "lifelong.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
         assert other.stdout
         assert other.stdout.readline() == b"held\n"
         event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "And ruff."}
-        assert raw(home, json.dumps(event).encode()) == ""
-        assert "busy for too long" in capsys.readouterr().err
+        for _ in range(2):  # an event may come twice
+            told = json.loads(raw(home, json.dumps(event).encode()))["systemMessage"]
+            assert "busy for too long" in told
+            assert str(queue) in told
+        raw(home, json.dumps(event | {"hook_event_name": "Stop", "last_assistant_message": "Noted."}).encode())
         other.kill()
-    write(transcript, entry("user", "And ruff."), entry("assistant", answer("Noted.")))
-    fire("Stop")
+    assert queue.stat().st_mode & 0o777 == 0o600
+    with queue.open("ab") as file:
+        file.write(b'{"half a li')  # a process that died
+    queued_until = datetime.now(UTC)
+    fire("UserPromptSubmit", session_id="another", prompt="Something else entirely.")
+    assert not queue.exists()
+    assert "cannot be read" in caplog.text
     assert said(home) == ["We use uv for Python packages.", "And ruff.", "Noted."]
+    with Memory.open(home) as memory:
+        agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
+        late = memory.sessions.history(agent)[1]
+        assert late.at < queued_until < late.recorded_at
 
 
 def test_a_talk_is_stored_as_it_goes_and_opens_the_next(fire: Fire, home: Path, transcript: Path) -> None:
@@ -147,20 +166,21 @@ def test_a_talk_is_stored_as_it_goes_and_opens_the_next(fire: Fire, home: Path, 
         entry("user", "<command-name>/model</command-name>"),
         entry("user", "Caveat: the host's own words.", isMeta=True),
         entry("user", "We use uv for Python packages."),
-        entry("assistant", [*answer("Let me look."), {"type": "tool_use", "name": "Bash", "input": {}}]),
+        entry("assistant", [*reply("Let me look."), {"type": "tool_use", "name": "Bash", "input": {}}]),
         entry("user", [{"type": "tool_result", "tool_use_id": "t", "content": "uv 0.9"}]),
-        entry("assistant", answer("A helper's words."), isSidechain=True),
+        entry("assistant", reply("A helper's words."), isSidechain=True),
         entry("assistant", [{"type": "thinking", "thinking": "Hm."}]),
-        entry("assistant", answer("Noted: uv it is.")),
+        entry("assistant", reply("Noted: uv it is.")),
     )
     fire("Stop")
     assert said(home) == ["We use uv for Python packages.", "Noted: uv it is."]
-    opened = fire("SessionStart", source="clear")
+    opened = fire("SessionStart", source="clear", session_id="the-next-one")
     assert opened.startswith("<lifelong-context")
     assert "We use uv for Python packages." in opened
+    fire("SessionEnd", reason="clear")
     with Memory.open(home) as memory:
-        agent = memory.agent(caller("claude-code", "default", CWD))
-        assert [one.invalidated_at for one in memory.sessions.list(agent)] == [2, None]
+        agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
+        assert [one.invalidated_at for one in memory.sessions.list(agent)] == [2]
 
 
 def test_what_is_known_about_a_prompt_comes_with_it(fire: Fire, home: Path) -> None:
@@ -180,7 +200,7 @@ def test_a_session_begins_with_what_always_holds_within_what_the_host_shows(fire
     """R8, F3: facts before the journal; a prompt gets only what is relevant to it; rules of another folder stay
     there."""
     with Memory.open(home) as memory:
-        here = memory.agent(caller("claude-code", "default", CWD))
+        here = memory.agent(caller("claude-code", "default", f"earlier:{CWD}"))
         there = memory.agent(caller("claude-code", "default", "/home/dana/elsewhere"))
         memory.append(here, UserMessage("Always run make lint before you commit."))
         memory.append(there, UserMessage("Always use tabs."))
@@ -205,7 +225,7 @@ def test_an_event_that_comes_twice_stores_nothing_twice(fire: Fire, home: Path, 
         fire("UserPromptSubmit", prompt=word)
         write(transcript, entry("user", word))
         fire("UserPromptSubmit", prompt=word)
-        write(transcript, entry("assistant", answer("All green.")))
+        write(transcript, entry("assistant", reply("All green.")))
         fire("Stop")
         fire("Stop", last_assistant_message="All green.")
     assert said(home) == [*(2 * ["Run the tests.", "All green."]), "Thanks a lot.", "All green."]
@@ -214,12 +234,12 @@ def test_an_event_that_comes_twice_stores_nothing_twice(fire: Fire, home: Path, 
 def test_an_interrupted_reply_is_stored_with_the_next_prompt(fire: Fire, home: Path, transcript: Path) -> None:
     """C10: a turn without its Stop is not lost; the transcript that lags behind the event does no harm."""
     fire("UserPromptSubmit", prompt="Rename the module.")
-    write(transcript, entry("user", "Rename the module."), entry("assistant", answer("I renamed half of it.")))
-    write(transcript, entry("user", answer("[Request interrupted by user]")))
+    write(transcript, entry("user", "Rename the module."), entry("assistant", reply("I renamed half of it.")))
+    write(transcript, entry("user", reply("[Request interrupted by user]")))
     fire("UserPromptSubmit", prompt="Now the other half.")
     write(transcript, entry("user", "Now the other half."))
     fire("Stop", last_assistant_message="Done.")
-    write(transcript, entry("assistant", answer("Done.")))
+    write(transcript, entry("assistant", reply("Done.")))
     fire("Stop")
     assert said(home) == ["Rename the module.", "I renamed half of it.", "Now the other half.", "Done."]
 
@@ -229,11 +249,11 @@ def test_the_host_speaks_for_nobody(fire: Fire, home: Path, transcript: Path) ->
     done = "<task-notification>\n<task-id>b2</task-id>\n<status>completed</status>\n</task-notification>"
     opened = "<ide_opened_file>The user opened the file a.py in the IDE.</ide_opened_file>"
     fire("UserPromptSubmit", prompt="Build it in the background.")
-    write(transcript, entry("user", [*answer(opened), *answer("Build it in the background.")]))
-    write(transcript, entry("assistant", answer("It builds.")))
+    write(transcript, entry("user", [*reply(opened), *reply("Build it in the background.")]))
+    write(transcript, entry("assistant", reply("It builds.")))
     fire("Stop", last_assistant_message="It builds.")
     assert fire("UserPromptSubmit", prompt=done) == ""
-    write(transcript, entry("user", done), entry("assistant", answer("The build is done.")))
+    write(transcript, entry("user", done), entry("assistant", reply("The build is done.")))
     fire("Stop", last_assistant_message="The build is done.")
     fire("UserPromptSubmit", prompt="<system-reminder>Be brief.</system-reminder>\n\nThank you for that.")
     assert said(home) == [
@@ -261,7 +281,7 @@ def test_what_the_host_put_in_ends_where_it_is_closed(text: str, is_said: str) -
 
 def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C3: the host's folder changes with each `cd`; the project it was started in does not."""
-    monkeypatch.setenv(module.PROJECT, CWD)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", CWD)
     fire("UserPromptSubmit", prompt="Look into the tests.")
     fire("Stop", cwd=f"{CWD}/tests", last_assistant_message="They are all green.")
     assert said(home) == ["Look into the tests.", "They are all green."]
@@ -272,11 +292,11 @@ def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeyp
 def test_a_compaction_ends_the_session(fire: Fire, home: Path, transcript: Path) -> None:
     """C9: it is marked, and a half-said reply is left for later."""
     fire("PreCompact", trigger="manual")
-    write(transcript, entry("user", "Port it to Rust."), entry("assistant", answer("I begin with …")))
+    write(transcript, entry("user", "Port it to Rust."), entry("assistant", reply("I begin with …")))
     fire("PreCompact", trigger="auto")
     assert said(home) == ["Port it to Rust."]
     with Memory.open(home) as memory:
-        agent = memory.agent(caller("claude-code", "default", CWD))
+        agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
         assert [one.invalidated_at for one in memory.sessions.list(agent)] == [1, None]
     assert fire("SessionStart", source="compact")
     assert fire("Notification", message="Claude waits.") == ""
@@ -302,16 +322,20 @@ def test_the_host_never_fails(home: Path, data: bytes, capsys: pytest.CaptureFix
     assert said(home) == []
 
 
-def test_a_hook_makes_no_home(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """K2: a typing mistake in a setting must not make a memory."""
-    assert raw(tmp_path / "no", b'{"hook_event_name": "SessionStart"}') == ""
-    assert "lifelong init" in capsys.readouterr().err
+def test_a_missing_home_is_said_and_none_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """K2, F3: a typing mistake in a setting must not make a memory; what was said waits until there is one."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "We use uv."}
+    for data in (b'{"hook_event_name": "SessionStart"}', json.dumps(event).encode()):
+        assert "lifelong init" in json.loads(raw(tmp_path / "no", data))["systemMessage"]
     assert not (tmp_path / "no").exists()
+    with Memory.open(tmp_path / "no") as memory:
+        run_worker(memory.store, once=True, as_json=True)
+    assert said(tmp_path / "no") == ["We use uv."]
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "lifelong.toml").write_text("[continuity]\nno_such_key = 1\n")
-    assert raw(broken, b'{"hook_event_name": "SessionStart"}') == ""
-    assert capsys.readouterr().err.count("\n") == 1
+    assert "no_such_key" in json.loads(raw(broken, b'{"hook_event_name": "SessionStart"}'))["systemMessage"]
+    assert capsys.readouterr().err == ""
 
 
 def test_a_path_in_an_event_leads_to_a_transcript_or_nowhere(
@@ -324,7 +348,7 @@ def test_a_path_in_an_event_leads_to_a_transcript_or_nowhere(
     other.write_text(json.dumps(entry("user", "Secret words.")) + "\n")
     for place in (tmp_path / "pipe.jsonl", tmp_path / "folder.jsonl", other, Path("/dev/zero"), Path("\0")):
         fire("Stop", transcript_path=str(place), last_assistant_message="Done.")
-    monkeypatch.setattr(module, "MAX_ENTRY_BYTES", 1_000)
+    monkeypatch.setattr(events, "MAX_ENTRY_BYTES", 1_000)
     write(transcript, entry("user", "An old one."), entry("user", "x" * 3_000), entry("user", "The last one."))
     fire("Stop", last_assistant_message="Over.")
     assert said(home) == ["Done.", "An old one.", "The last one.", "Over."]
@@ -335,7 +359,7 @@ def test_the_same_prompt_is_kept_each_time_however_long_the_talk(fire: Fire, hom
 
     def turn(number: int) -> None:
         fire("UserPromptSubmit", prompt="continue")
-        write(transcript, entry("user", "continue"), entry("assistant", answer(f"Part {number}.")))
+        write(transcript, entry("user", "continue"), entry("assistant", reply(f"Part {number}.")))
         fire("Stop")
 
     turn(1)
@@ -346,7 +370,7 @@ def test_the_same_prompt_is_kept_each_time_however_long_the_talk(fire: Fire, hom
     turn(4)
     for _ in range(2):
         fire("UserPromptSubmit", prompt="stop")
-        write(transcript, entry("user", "stop"), entry("user", answer("[Request interrupted by user]")))
+        write(transcript, entry("user", "stop"), entry("user", reply("[Request interrupted by user]")))
     assert said(home) == [
         *(text for n in range(1, 5) for text in ("continue", f"Part {n}.")),
         *("stop", "stop"),
@@ -361,12 +385,183 @@ def test_hostile_text_is_only_text(fire: Fire, home: Path, transcript: Path) -> 
         {"type": "user", "message": "no object"},
         {"type": ["user"]},
     ]
-    write(transcript, *shapes, entry("user", "a\0b\ud800c"), entry("assistant", answer("y" * 200_000)))
+    write(transcript, *shapes, entry("user", "a\0b\ud800c"), entry("assistant", reply("y" * 200_000)))
     fire("Stop", cwd=CWD)
-    prompt, reply = said(home)
+    prompt, answered = said(home)
     assert prompt == "ab?c"
-    assert len(reply) < 100_100
-    assert reply.endswith("[… cut]")
+    assert len(answered) < 100_100
+    assert answered.endswith("[… cut]")
     fire("UserPromptSubmit", prompt="In a folder with a long name.", cwd="/" + "ü" * 5_000)
     with Memory.open(home) as memory:
         assert len(memory.agents.list()) == 2
+
+
+# Sessions, hosts, and what they have already
+
+
+def test_each_window_is_a_session_of_its_own(fire: Fire, home: Path) -> None:
+    """F3: two windows in one folder never mix, and one that is resumed goes on in its session."""
+    for number in range(2):
+        for window in ("one", "other"):
+            fire("SessionStart", session_id=window, source="startup" if not number else "resume")
+            fire("UserPromptSubmit", session_id=window, prompt=f"Question {number} of window {window}.")
+            fire("Stop", session_id=window, last_assistant_message=f"Answer {number} to {window}.")
+    for window in ("one", "other"):
+        assert said(home, window) == [
+            text for n in range(2) for text in (f"Question {n} of window {window}.", f"Answer {n} to {window}.")
+        ]
+    with Memory.open(home) as memory:
+        assert [len(memory.sessions.list(agent)) for agent in memory.agents.list()] == [1, 1]
+
+
+def test_codex_tells_of_its_turns(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F3: the same command; an event that comes twice, or by `notify` too, is stored once."""
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/somewhere/else")  # Codex may run inside of Claude Code
+    told = {
+        "session_id": "01a1",
+        "turn_id": "t1",
+        "transcript_path": "/home/mara/.codex/sessions/2026/11/17/rollout-01a1.jsonl",
+        "cwd": CWD,
+        "model": "gpt",
+        "permission_mode": "default",
+    }
+    asked = {**told, "hook_event_name": "UserPromptSubmit", "prompt": "continue"}
+    done = {**told, "hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": "Part one."}
+    notified = {
+        "type": "agent-turn-complete",
+        "thread-id": "01a1",
+        "turn-id": "t1",
+        "cwd": CWD,
+        "input-messages": ["continue"],
+        "last-assistant-message": "Part one.",
+    }
+    start = {name: value for name, value in told.items() if name != "turn_id"}
+    events_of_turn = [
+        {**start, "hook_event_name": "SessionStart", "source": "startup"},
+        asked,
+        asked,
+        done,
+        notified,
+    ]
+    for event in [*events_of_turn, {**asked, "turn_id": "t2"}, {**done, "turn_id": "t2"}]:
+        assert raw(home, json.dumps(event).encode()) == ""
+    assert said(home, "01a1", "codex") == ["continue", "Part one.", "continue", "Part one."]
+    with Memory.open(home) as memory:
+        memory.documents.write(slug="tools", title="Tools", description="", body="Mara uses uv.", parent_path="~")
+    event = {**asked, "turn_id": "t3", "prompt": "Which tool does Mara use for packages?"}
+    given = json.loads(raw(home, json.dumps(event).encode()))
+    assert given["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert "Mara uses uv." in given["hookSpecificOutput"]["additionalContext"]
+
+
+def test_gemini_tells_of_its_turns(home: Path) -> None:
+    """F3: without what Gemini CLI puts before a prompt; that it may compress, each turn says, ends nothing."""
+    told = {"session_id": "14b5", "transcript_path": "/home/mara/.gemini/tmp/x/chats/session-1.jsonl", "cwd": CWD}
+    prompt = (
+        "<hook_context>&lt;lifelong-context id=1&gt;\nMara uses uv.&lt;/lifelong-context&gt;</hook_context>\n\n"
+    )
+    prompt += "Go on."
+    for number in range(2):
+        at = f"2026-11-17T22:52:2{number}"
+        asked = {**told, "hook_event_name": "BeforeAgent", "timestamp": f"{at}.1Z", "prompt": prompt}
+        squeezed = {**told, "hook_event_name": "PreCompress", "timestamp": f"{at}.2Z", "trigger": "auto"}
+        done = {**told, "hook_event_name": "AfterAgent", "timestamp": f"{at}.3Z", "prompt": prompt}
+        done["prompt_response"] = "Done."
+        for event in (asked, asked, squeezed, done, done):
+            assert raw(home, json.dumps(event).encode()) == ""
+    assert said(home, "14b5", "gemini-cli") == ["Go on.", "Done."] * 2
+    with Memory.open(home) as memory:
+        (agent,) = memory.agents.list()
+        assert len(memory.sessions.list(agent)) == 1
+
+
+def test_what_the_host_has_is_not_given_again(fire: Fire, home: Path) -> None:
+    """F3, R8: neither what was injected nor what was said in the session; after a compaction it is."""
+    question = "Which port does the billing service listen on?"
+    with Memory.open(home) as memory:
+        memory.add("The billing service listens on port 8123.", at=datetime(2026, 1, 5, tzinfo=UTC))
+    assert "8123" in fire("UserPromptSubmit", prompt=question)
+    fire("Stop", last_assistant_message="Port 8123.")
+    fire("UserPromptSubmit", prompt="We review code on Tuesdays, before lunch.")
+    assert "8123" not in fire("UserPromptSubmit", prompt=f"Again: {question}")
+    assert fire("UserPromptSubmit", prompt="When do we review code, before or after lunch?") == ""
+    assert "8123" in fire("UserPromptSubmit", session_id="another", prompt=question)
+    fire("PreCompact", trigger="auto")
+    assert "8123" in fire("UserPromptSubmit", prompt=f"Once more: {question}")
+
+
+def test_a_folder_scopes_what_is_given(fire: Fire, home: Path) -> None:
+    """F3, R8: what was said in another folder stays there, unless it is about the user or the prompt names the
+    folder; so do its lines of the journal."""
+    fire(
+        "UserPromptSubmit", session_id="x", cwd="/home/mara/billing", prompt="The staging database is on host db7."
+    )
+    fire("Stop", session_id="x", cwd="/home/mara/billing", last_assistant_message="Noted: db7.")
+    fire("UserPromptSubmit", session_id="x", cwd="/home/mara/billing", prompt="I'm allergic to walnuts.")
+    fire("Stop", session_id="x", cwd="/home/mara/billing", last_assistant_message="I will mind that.")
+    question = "Which host is the staging database on?"
+    assert "db7" not in fire("UserPromptSubmit", session_id="y", prompt=question)
+    assert "db7" in fire("UserPromptSubmit", session_id="z", cwd="/home/mara/billing", prompt=question)
+    assert "db7" in fire("UserPromptSubmit", session_id="y", prompt=f"In billing: {question}")
+    here, there = (
+        fire("SessionStart", session_id="a"),
+        fire("SessionStart", session_id="b", cwd="/home/mara/billing"),
+    )
+    assert "walnuts" in here
+    assert "db7" not in here
+    assert "db7" in there
+
+
+def test_tools_and_subagents_are_stored_on_request(home: Path) -> None:
+    """F3: as what they are; a page of the web is data."""
+    told: dict[str, object] = {"session_id": SESSION, "cwd": CWD}
+    call: dict[str, object] = {
+        **told,
+        "hook_event_name": "PostToolUse",
+        "tool_name": "WebFetch",
+        "tool_use_id": "c1",
+    }
+    call |= {"tool_input": {"url": "https://example.org"}, "tool_response": {"status": 200, "text": "Obey."}}
+    helped = {**told, "hook_event_name": "SubagentStop", "agent_id": "a7", "agent_type": "Explore"}
+    helped["last_assistant_message"] = "The parser is in src/parse.py."
+    for event in (call, helped):
+        assert raw(home, json.dumps(event).encode()) == ""
+    with Memory.open(home) as memory:
+        assert memory.agents.list() == []
+    for event in (call, call, helped, helped):
+        hook(io.BytesIO(json.dumps(event).encode()), io.StringIO(), home, tools=True)
+    with Memory.open(home) as memory:
+        agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
+        asked, result = (one.record for one in memory.sessions.history(agent))
+        assert getattr(asked, "arguments", None) == {"url": "https://example.org"}
+        assert isinstance(result, ToolResult)
+        assert (result.provenance, result.name) == ("web", "WebFetch")
+        (helper,) = (one for one in memory.agents.list() if one.descriptor.kind == "subagent")
+        assert [getattr(one.record, "text", "") for one in memory.sessions.history(helper)] == [
+            "The parser is in src/parse.py."
+        ]
+
+
+def test_a_process_that_has_the_home_open_answers(home: Path) -> None:
+    """F3: through a socket of the owner's alone; the hook's own process imports next to nothing."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD}
+    command = [sys.executable, "-X", "importtime", "-m", "lifelong", "hook", "--home", str(home)]
+
+    def prompt(text: str) -> tuple[str, str]:
+        given = json.dumps({**event, "prompt": text})
+        ran = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+        return ran.stdout, ran.stderr
+
+    with Store.open(home) as store, answering_hooks(store), answering_hooks(store):
+        while not (home / "hook.sock").exists():
+            time.sleep(0.01)
+        assert (home / "hook.sock").stat().st_mode & 0o777 == 0o600
+        store.user().add("The billing service listens on port 8123.")
+        out, imported = prompt("Which port does the billing service listen on?")
+        assert "8123" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
+        assert {"typer", "pydantic", "json", "lifelong.memory"}.isdisjoint(
+            line.rpartition("|")[2].strip() for line in imported.splitlines()
+        )
+    assert not (home / "hook.sock").exists()
+    assert "lifelong.memory" in prompt("And where is it?")[1]
+    assert said(home) == ["Which port does the billing service listen on?", "And where is it?"]

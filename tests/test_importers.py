@@ -423,7 +423,7 @@ def test_transcripts_of_claude_code(memory: Memory, tmp_path: Path) -> None:
     place = put_lines(tmp_path / "projects" / "-work-shop" / "s1.jsonl", *TRANSCRIPT)
     event = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": str(place), "cwd": "/work/shop"}
     hook(io.BytesIO(json.dumps(event).encode()), io.StringIO(), memory.home.path)
-    agent = memory.agent(caller("claude-code", "default", "/work/shop"))
+    agent = memory.agent(caller("claude-code", "default", "s1:/work/shop"))
     assert len(memory.sessions.history(agent)) == 4
     memory.end_session(agent)
     put(place, place.read_bytes() + b'{"type": "assistant", "mess')

@@ -14,6 +14,7 @@ import time
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -24,10 +25,13 @@ import uvicorn
 from mcp import Client, MCPError, StdioServerParameters, types
 from starlette.applications import Starlette
 from starlette.routing import Route
+from tokenizers import Tokenizer
 
 from lifelong import Agent, Memory, System, User, UserMessage
 from lifelong.memory import Store
+from lifelong.models.embedders import static
 from lifelong.serve.caller_identity import caller
+from lifelong.serve.hook.events import MOMENTS
 from lifelong.serve.mcp import http_app, make_server, resources
 
 ROOT = Path(__file__).parent.parent
@@ -171,7 +175,7 @@ def test_a_client_lists_calls_and_reads(home: Path, transport: str, mode: str) -
     if transport == "stdio":
         talk(command(home), work, mode=mode)
     else:
-        over_http(home, work, "?agent=mara%27s%20client" if mode == "legacy" else "", mode=mode)
+        over_http(home, work, mode=mode)
     with Memory.open(home) as memory:
         agent = talker(memory)
         assert agent.cache_key.startswith("/connectors/mcp/")
@@ -230,6 +234,40 @@ def test_the_context_is_the_same_in_the_tool_the_resource_and_the_prompt(tmp_pat
             assert "skip the tests" not in core
 
     over_http(tmp_path, work)
+
+
+def test_the_tools_are_few_words(home: Path) -> None:
+    """F2: under 1,200 tokens together, counted by the bundled embedder's tokenizer; every parameter is typed."""
+    bundled = Path(str(find_spec("wordllama").origin)).parent / static.TOKENIZER  # type: ignore[union-attr]
+
+    async def work(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        listed = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
+        assert len(listed) == 11
+        assert all("type" in given for one in listed for given in one["inputSchema"]["properties"].values())
+        told = [{key: one[key] for key in ("name", "description", "inputSchema")} for one in listed]
+        count = len(Tokenizer.from_file(str(bundled)).encode(json.dumps(told, separators=(",", ":"))).ids)
+        assert count < 1_200
+
+    over_http(home, work)
+
+
+def test_what_a_model_keeps_is_found_at_once_and_once(home: Path) -> None:
+    """F2: numbers in any form are taken; what was just asked is no answer."""
+
+    async def work(client: Client) -> None:
+        await call(client, "add", user="Where is the spare key?")
+        for answer in ("Written down", "written down already"):
+            assert answer in await call(client, "remember_this", text="The spare key is under the blue pot.")
+        for query, number in (("Where is the spare key?", 3.0), ("spare key", "3"), ("the key, spare", 3)):
+            found = await call(client, "recall_memory", query=query, top_k=number)
+            assert found.count("under the blue pot") == 1
+            assert "Where is" not in found
+        with pytest.warns(Warning, match="logging capability is deprecated"):
+            await client.set_logging_level("warning")
+
+    over_http(home, work, mode="legacy")
+    assert (home / "users/default/MEMORY.md").read_text().count("blue pot") == 1
 
 
 def test_what_is_off_is_not_listed_and_says_how_to_switch_it_on(tmp_path: Path) -> None:
@@ -321,7 +359,7 @@ def test_two_clients_at_once_over_http_each_in_its_user(home: Path) -> None:
         assert [one.cache_key for one in memory.agents.list()] == ["/connectors/mcp/work/cursor"]
         assert len(memory.sessions.history(talker(memory))) == 20
     with Memory.open(home) as memory:  # the older protocol names the client only when it begins
-        assert [one.descriptor.channel_id for one in memory.agents.list()] == ["client"]  # type: ignore[union-attr]
+        assert [one.descriptor.channel_id for one in memory.agents.list()] == [MARA.name]  # type: ignore[union-attr]
 
 
 def test_two_processes_share_a_home(home: Path) -> None:
@@ -456,6 +494,41 @@ def test_the_endpoint_leaves_hosts_to_the_guard_before_it(home: Path) -> None:
         asyncio.run(twice())
 
 
+@pytest.mark.soak
+def test_the_older_sdk_serves_the_same(home: Path, tmp_path: Path) -> None:
+    """F2: with `mcp` 1.x, over stdio and HTTP; current frameworks pin it."""
+    older = tmp_path / "older"
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, "pip", "install", "-q", "--target", older, "mcp>=1.30,<2"], check=True)
+    environment = os.environ | {"PYTHONPATH": str(older)}
+
+    async def work(client: Client) -> None:
+        assert len((await client.list_tools()).tools) == 11
+        await call(client, "add", user="I live in Porto.", speaker="Mara")
+        assert "I live in Porto." in await call(client, "recall_memory", query="Where does Mara live?", top_k="3")
+        assert "query" in await refused(client, "recall_memory")
+        assert (await client.list_resource_templates()).resource_templates
+        assert {one.uri for one in (await client.list_resources()).resources} >= {"lifelong://context"}
+        assert await read(client, "lifelong://context")
+        with pytest.raises(MCPError, match="nothing at"):
+            await client.read_resource("lifelong://other")
+        assert (await client.get_prompt("recall", {})).messages
+
+    over_stdio = command(home)
+    over_stdio.env = environment
+    talk(over_stdio, work, mode="legacy")
+    serve = [sys.executable, "-m", "lifelong", "serve", "--home", str(home), "--port", "0"]
+    with subprocess.Popen(serve, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        address = re.search(r"http://[^/]+", server.stdout.readline())
+        assert address
+        talk(f"{address[0]}/mcp", work, mode="legacy")
+        server.terminate()
+    with Memory.open(home) as memory:
+        users = [one.descriptor for one in memory.agents.list() if isinstance(one.descriptor, User)]
+        assert [one.channel_id for one in users] == [MARA.name]
+
+
 # The pages
 
 
@@ -475,7 +548,8 @@ def test_the_blocks_of_the_pages_start_a_server_that_answers(home: Path) -> None
         for name, entry in block.items()
         if name in {"mcpServers", "servers", "mcp_servers"}
     ]
-    commands = {(entry["command"], *entry["args"]) for entry in entries if "command" in entry}
+    commands = {(entry["command"], *entry["args"]) for entry in entries if "args" in entry}
+    commands |= {tuple(block["mcp"]["lifelong"]["command"]) for block in told if "mcp" in block}
     addresses = {entry["url"].partition("?")[0] for entry in entries if "url" in entry}
     assert addresses == {"http://127.0.0.1:8377/mcp"}
     assert commands == {("lifelong", "mcp")}
@@ -492,11 +566,17 @@ def test_the_blocks_of_the_pages_start_a_server_that_answers(home: Path) -> None
 
 
 def test_the_hooks_of_the_pages_are_commands_that_take_an_event(home: Path) -> None:
+    """F3: of Claude Code (and Codex) on both pages, of Gemini CLI on one; each names events that are known."""
     told = [block["hooks"] for _, text in blocks("json") if "hooks" in (block := json.loads(text))]
-    assert len(told) == 2
+    assert len(told) == 3
     assert told[0] == told[1]
     assert set(told[0]) == {"SessionStart", "UserPromptSubmit", "Stop", "PreCompact"}
-    commands = {entry["hooks"][0]["command"] for entries in told[0].values() for entry in entries}
+    assert set(told[2]) == {"SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd"}
+    assert MOMENTS.keys() >= {name for hooks in told for name in hooks}
+    commands = {entry["hooks"][0]["command"] for hooks in told for one in hooks.values() for entry in one}
+    commands |= {
+        " ".join(block["notify"]) for _, text in blocks("toml") if "notify" in (block := tomllib.loads(text))
+    }
     assert commands == {"lifelong hook"}
     ran = subprocess.run(
         [sys.executable, "-m", "lifelong", "hook", "--home", str(home)],

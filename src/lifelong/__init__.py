@@ -27,10 +27,8 @@ every stage shares: `validation`, `redaction`, `errors`, `periodic`, `tools`. `s
 is the folder, `background` runs the threads, `aio` has the same calls awaited, `testing` the doubles.
 """
 
-import importlib
-import typing
-
-if typing.TYPE_CHECKING:
+TYPE_CHECKING = False  # as in `typing`, which a hook need not wait for
+if TYPE_CHECKING:
     from lifelong.aio import AsyncMemory
     from lifelong.collect.descriptors import (
         App,
@@ -142,12 +140,14 @@ __all__ = [
     "nothing_known",
 ]
 
-if not typing.TYPE_CHECKING:  # which knows the names from above
+if not TYPE_CHECKING:  # which knows the names from above
 
     def __getattr__(name: str) -> object:
         """Return a public name, imported when it is first asked for: `lifelong --help` asks for none."""
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
         found = getattr(importlib.import_module(f"lifelong.{_MODULE_OF[name]}"), name)
         globals()[name] = found
         return found

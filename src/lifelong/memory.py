@@ -586,17 +586,19 @@ class Memory:
             review = self.reviews.hold_line(author, record)
             return waits(review) if review else ""
 
-        journal = (remember_this(self.journal, hold=hold),) if self.journal.enabled else ()
+        index = self._parts.sync_files
+        journal = (remember_this(self.journal, hold=hold, index=index),) if self.journal.enabled else ()
         return (*document_tools(self.reviews.documents_of(author)), *self._recall_tools(agent), *journal)
 
     def _recall_tools(self, agent: Agent | str | None) -> tuple[Tool, ...]:
-        from lifelong.recall.tools import recall_tools
+        from lifelong.recall.tools import MAX_JUST_ASKED, recall_tools, without_just_asked
 
         agent_id = id_of(agent) if agent else ""
 
         def recall(query: str, top_k: int) -> builtins.list[Hit]:
             log_hits = begin(query)
-            hits = self._parts.recall.search(query, top_k)
+            found = self._parts.recall.search(query, top_k + MAX_JUST_ASKED)
+            hits = without_just_asked(found, query, self._clock())[:top_k]
             log_hits(hits)
             return hits
 

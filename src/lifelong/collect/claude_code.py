@@ -10,13 +10,19 @@ from hashlib import blake2b
 
 from lifelong.types import AssistantMessage, UserMessage
 
-MAX_TEXT_CHARS = 100_000  # of a prompt or a reply, for a hook
+MAX_TEXT_CHARS = 100_000  # that a hook stores of a prompt, a reply or what a tool gave
 
 INTERRUPTED = "[Request interrupted"
 _HOST_TAG = re.compile(
-    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)[\s>]"
+    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message"
+    r"|hook_context)[\s>]"
 )
 """The tags of what the host adds to a person's message, or sends instead of one."""
+
+
+def channel_of(session: str, folder: str) -> str:
+    """Return what a host's session is called as an agent: each is one of its own, and ends with its folder."""
+    return f"{session}:{folder}" if session else folder
 
 
 class TextKeys:

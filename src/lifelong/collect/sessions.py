@@ -108,6 +108,11 @@ class Sessions:
         )
         return from_row(row) if row else None
 
+    def last_end(self, agent_id: str) -> datetime | None:
+        """Return when the last of the agent's sessions that are over ended; none where none is."""
+        row = self._tx.one("SELECT max(ended_at) FROM sessions WHERE agent_id = ?", agent_id)
+        return from_optional_micros(row[0]) if row else None
+
     def of_agent(self, agent_id: str) -> list[Session]:
         """Return every session of the agent, oldest first; the active one is last whatever the clocks say."""
         rows = self._tx.all(

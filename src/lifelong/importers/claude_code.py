@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lifelong.collect.claude_code import INTERRUPTED, TextKeys, text_of_message, without_host_text
+from lifelong.collect.claude_code import INTERRUPTED, TextKeys, channel_of, text_of_message, without_host_text
 from lifelong.collect.messages import to_records, with_tool_names
 from lifelong.errors import InputError
 from lifelong.importers.base import (
@@ -78,7 +78,8 @@ class _Reading:
             if entry.get("type") in SPOKEN:
                 self._add(entry)
         self._end_turn()
-        return Conversation(self._id, self._messages, self._title, self._folder, self._skipped)
+        channel = channel_of(self._id, self._folder)
+        return Conversation(self._id, self._messages, self._title, channel, self._skipped)
 
     def _add(self, entry: Object) -> None:
         if any(entry.get(mark) for mark in HOST):

@@ -232,12 +232,14 @@ class JournalService:
         reserved: int = 0,
         *,
         without: Set[str] = frozenset(),
+        without_sessions: Set[str] = frozenset(),
         remark: Remark | None = None,
     ) -> str:
         """Return what opens a session: LONGMEMORY.md, MEMORY.md, today, yesterday, within `session_memory_cap` or
         so many tokens; empty where the journal is off. It does not wait: turns that another process is writing are
         not in it. `reserved` is left free for others, in characters or in thirds of a token; the records `without`
-        are left out; `remark` returns what to add to a record's line."""
+        and those of the sessions `without_sessions` are left out; `remark` returns what to add to a record's
+        line."""
         from lifelong.journal.session_context import CHARS_PER_TOKEN, session_context
 
         if tokens is not None and (type(tokens) is not int or tokens < 0):
@@ -254,6 +256,7 @@ class JournalService:
             long_memory_cap=self._settings.long_memory_max_chars,
             tokens=None if tokens is None else max(0, tokens - -(-reserved // CHARS_PER_TOKEN)),
             without=self.ended() | without,
+            without_sessions=without_sessions,
             remark=remark,
         )
 

@@ -90,16 +90,21 @@ def session_context(
     long_memory_cap: int,
     tokens: int | None = None,
     without: Set[str] = frozenset(),
+    without_sessions: Set[str] = frozenset(),
     remark: Remark | None = None,
 ) -> str:
     """Return the journal as a session begins with it, within `cap` characters or, if given, within `tokens`
-    (estimated, rather too high than too low). The records `without` are left out; `remark` returns what to add to
-    the line of a record with this id, beyond the room. Empty where there is no journal."""
+    (estimated, rather too high than too low). The records `without` and those of `without_sessions` are left
+    out; `remark` returns what to add to the line of a record with this id, beyond the room. Empty where there
+    is no journal."""
     today = now.astimezone(zone).date()
     yesterday = today - timedelta(days=1)
     room = cap if tokens is None else tokens * CHARS_PER_TOKEN
     size = max(_MIN_READ_BYTES, 64 * room)  # a line has some hundred characters that are not shown
     lines = [_last_lines(files, path, size) for path in (files.memory, files.day(today), files.day(yesterday))]
+    if without_sessions:
+        records = (line.record for some in lines for line in some if line.record)
+        without = without | {one.id for one in records if one.session_id in without_sessions}
     visible = _Visible(lines, {MEMORY_HEADER.strip(), f"# {today}", f"# {yesterday}"}, zone, without, remark)
     long_memory = _Section(_LONG_MEMORY, _blocks(files.read(files.long_memory) if include_long_memory else b""))
     days = [

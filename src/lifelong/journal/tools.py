@@ -20,8 +20,14 @@ Hold = Callable[[JournalRecord], str]
 """Stores a line for review where it must wait, and returns what to tell the agent; empty where it need not."""
 
 
-def remember_this(journal: JournalService, session_id: str = "", hold: Hold = lambda record: "") -> Tool:
-    """Return the tool that writes to the journal what an agent chooses to keep (SPEC O23, S5)."""
+def remember_this(
+    journal: JournalService,
+    session_id: str = "",
+    hold: Hold = lambda record: "",
+    index: Callable[[], object] = lambda: None,
+) -> Tool:
+    """Return the tool that writes to the journal what an agent chooses to keep, once (SPEC O23, S5). `index` makes
+    it findable."""
 
     def remember(
         text: Annotated[
@@ -35,9 +41,13 @@ def remember_this(journal: JournalService, session_id: str = "", hold: Hold = la
         ] = "operational",
     ) -> str:
         record = journal.make_record(text, category, sensitivity, session_id)
+        words = record.text.split()
+        if any(words == one.text.split() for one in journal.records()):
+            return "This is written down already."
         if waits := hold(record):
             return waits
         journal.append(record)
+        index()
         return f"Written down as {record.category}, {record.sensitivity}."
 
     return tool("remember_this", "Write something down in the journal, to have it next time.", remember)

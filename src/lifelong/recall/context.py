@@ -11,31 +11,35 @@ import logging
 import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
+from lifelong.collect.descriptors import folder_of
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import InputError, LifelongError
+from lifelong.errors import InputError, ItemNotFound, LifelongError
 from lifelong.journal.service import JournalService
 from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
 from lifelong.organize.binding import DEFAULT_OWNER
 from lifelong.organize.facts import HOST
 from lifelong.recall.candidates import SearchFilter
 from lifelong.recall.core_facts import (
+    MAX_AGENTS,
     Conversation,
     Core,
     choose_core,
     content_stems,
+    sessions_elsewhere,
     without_other_projects,
 )
 from lifelong.recall.experiences import Experiences
 from lifelong.recall.feedback import summary_line_id
 from lifelong.recall.items import Items, public_id
-from lifelong.recall.recall_log import LogHits, RecallLog
+from lifelong.recall.recall_log import LogHits, RecallLog, Scored
 from lifelong.recall.replaced import NewerStatements, Statement, statements
 from lifelong.recall.search import Searcher, hit
 from lifelong.storage.base import Database, Transaction
@@ -134,42 +138,46 @@ class ContextBuilder:
     ) -> str:
         """Return what to put before the agent's next turn, or before the first one of a user where no agent is
         named; empty where there is nothing to say. `explain` ends each line with why it is there; `relevant_only`
-        leaves out the rest, and the records of the agent's open session."""
+        leaves out the rest, what was said in the agent's open session, and what earlier contexts of it gave."""
         if message is not None:
             validate_text(message, "The message", 1_000_000)
         if tokens is not None and (type(tokens) is not int or tokens < 0):
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         kind, conversation, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
         log_hits = self._recall_log.begin("injection", agent_id, conversation.message)
-        core, later = self._core(conversation)
+        core, later = self._core(conversation, with_lines=not relevant_only)
         pinned = self._with_speakers(pinned)
         core = list(zip(self._with_speakers([one for one, _ in core]), [of for _, of in core], strict=True))
         focus = conversation.message
         context = _ContextText(self._cap, tokens, explain)
         shown: list[Hit] = []
+        given = self._given(conversation) if relevant_only else []
         if not relevant_only:
             shown += self._standing_lines(context, pinned, core)
         wants = self._experiences is not None and kind in self._kinds and bool(focus)
         if focus:
             room = context.room - (context.room // EXPERIENCE_SHARE if wants else 0)
-            lines = self._relevant(conversation, later, without_session=relevant_only)
+            lines = self._relevant(conversation, later)
+            lines = self._new(lines, given, conversation) if relevant_only else lines
             shown += context.add_lines(RELEVANT, _once(lines, shown)[:MAX_RELEVANT], room, focus)
         if wants:
             found = self._search(conversation, ("experience",))
             found = self._database.read(lambda tx: self._without_strangers(tx, found, conversation))
             lines = _once([line for line in found if not _is_outdated(line.hit, later)], shown)
+            lines = self._new(lines, given, conversation) if relevant_only else lines
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
+        journal: set[str] = set()
         if not relevant_only:
-            recent = self._recent(conversation, tokens, context, shown)
-            explained = self._recent(conversation, tokens, context, shown, explain=True) if explain else recent
+            recent, journal = self._recent(conversation, tokens, context, shown)
+            explained = self._recent(conversation, tokens, context, shown, explain=True)[0] if explain else recent
             context.add(recent, explained)
-        self._log(log_hits, shown)
+        self._log(log_hits, [*shown, *(Scored(public_id("journal", one), 0.0, 0) for one in sorted(journal))])
         return str(context)
 
     def _look(self, tx: Transaction, agent_id: str, message: str | None) -> tuple[str, Conversation, list[Hit]]:
         agent = Agents(tx).get_row(self._owner, agent_id) if agent_id else None
         said = without_injected(message or "")
-        focus = said or (_focus(tx, agent.id) if agent else "")
+        focus = said or (_focus(tx, agent.id) or _focus_of_folder(tx, self._owner, agent.id) if agent else "")
         session = Sessions(tx).newest(agent.id) if agent and agent.state == "active" else None
         is_open = session is not None and session.ended_at is None
         conversation = Conversation(
@@ -182,9 +190,11 @@ class ContextBuilder:
         pinned = [hit(tx, self._owner, one) for one in Items(tx, self._owner).pinned() if one.until is None]
         return agent.kind if agent else "user", conversation, pinned
 
-    def _core(self, conversation: Conversation) -> Core:
+    def _core(self, conversation: Conversation, *, with_lines: bool) -> Core:
         try:
-            return self._database.read(lambda tx: choose_core(tx, self._owner, conversation))
+            return self._database.read(
+                lambda tx: choose_core(tx, self._owner, conversation, with_lines=with_lines)
+            )
         except LifelongError as error:
             log.warning("a context goes without its core: %s", error)
             return Core([], NewerStatements(()))
@@ -202,9 +212,43 @@ class ContextBuilder:
         fitting = context.balanced([(one, of) for one, of in core if id(one) in new], room, most)
         return shown + context.add_lines(CORE, [_Line(one, f"core: {of}") for one, of in fitting])
 
-    def _relevant(
-        self, conversation: Conversation, later: NewerStatements, *, without_session: bool
-    ) -> list[_Line]:
+    def _given(self, conversation: Conversation) -> list[str]:
+        """Return the ids of what earlier contexts of the agent gave since its last session ended: the host still
+        has them."""
+        if not conversation.agent_id:
+            return []
+        since = self._database.read(lambda tx: Sessions(tx).last_end(conversation.agent_id))
+        return self._recall_log.injected(conversation.agent_id, since)
+
+    def _new(self, lines: Sequence[_Line], given: Sequence[str], conversation: Conversation) -> list[_Line]:
+        """Return the lines that the host does not have: neither said in the open session nor given before, as
+        themselves, as what they were made of, or as a line of the journal."""
+
+        def is_said(tx: Transaction, one: Hit) -> bool:
+            said_in = {History(tx).session_of(record) for record in _records(one)}
+            return said_in == {conversation.session_id}
+
+        def look(tx: Transaction) -> list[_Line]:
+            items, known = Items(tx, self._owner), set(given)
+            for one in given:
+                with suppress(ItemNotFound):  # it was forgotten, or made again of another text
+                    if one.startswith("f") and (record := items.look_up(one).record_id):
+                        known.add(f"r{record}")
+            return [line for line in lines if not (is_said(tx, line.hit) or known & self._ids(tx, line.hit))]
+
+        return self._database.read(look)
+
+    def _ids(self, tx: Transaction, one: Hit) -> set[str]:
+        """Return the ids of a hit, of what it was made of, and of the lines of the journal about that."""
+        records = _records(one)
+        lines = (summary_line_id(tx, record) for record in records)
+        return {
+            one.id,
+            *(f"r{record}" for record in records),
+            *(public_id("journal", line) for line in lines if line),
+        }
+
+    def _relevant(self, conversation: Conversation, later: NewerStatements) -> list[_Line]:
         """Return what is relevant to the message; in the place of what was replaced, what replaced it."""
         found = self._search(conversation, ("fact", "record", "note"))
         found = [
@@ -216,10 +260,6 @@ class ContextBuilder:
             for line in self._database.read(lambda tx: [self._newest(tx, line, later) for line in found])
             if line
         ]
-        if without_session:
-            lines = [
-                one for one in lines if one.hit.kind != "record" or one.hit.session_id != conversation.session_id
-            ]
         return self._database.read(lambda tx: self._holding(tx, lines, conversation))
 
     def _newest(self, tx: Transaction, line: _Line, later: NewerStatements) -> _Line | None:
@@ -308,11 +348,19 @@ class ContextBuilder:
         shown: Sequence[Hit],
         *,
         explain: bool = False,
-    ) -> str:
-        """Return the journal, without the lines of what is shown already. Before a message, turns that
-        share no word with it are left out, and all of the journal where nothing else is in it."""
+    ) -> tuple[str, set[str]]:
+        """Return the journal and the ids of its lines, without the lines of what is shown already, and of the
+        conversations in other projects. Before a message, turns that share no word with it are left out, and all
+        of the journal where nothing else is in it."""
         records = {one.record_id for one in shown if one.record_id}
-        lines = self._database.read(lambda tx: {summary_line_id(tx, record) for record in records})
+        lines, elsewhere = self._database.read(
+            lambda tx: (
+                {summary_line_id(tx, record) for record in records},
+                sessions_elsewhere(tx, self._owner, conversation),
+            )
+        )
+        read: set[str] = set()
+
         if conversation.is_asked and self._journal.enabled:
             asked = content_stems(conversation.message)
             strange = {
@@ -320,20 +368,24 @@ class ContextBuilder:
                 for one in self._journal.recent_records()
             }
             if strange and all(strange.values()):
-                return ""
+                return "", set()
             lines |= {line for line, is_strange in strange.items() if is_strange}
-        return without_fence(
-            self._journal.context(
-                tokens,
-                context.taken,
-                without={line for line in lines if line},
-                remark=(lambda line: f" ({public_id('journal', line)}; recent)") if explain else None,
-            )
-        )
 
-    def _log(self, log_hits: LogHits, shown: Sequence[Hit]) -> None:
+        def remark(line: str) -> str:
+            read.add(line)
+            return f" ({public_id('journal', line)}; recent)" if explain else ""
+
+        text = self._journal.context(
+            *(tokens, context.taken),
+            without={line for line in lines if line},
+            without_sessions=elsewhere,
+            remark=remark,
+        )
+        return without_fence(text), read
+
+    def _log(self, log_hits: LogHits, shown: Sequence[Hit | Scored]) -> None:
         if self._experiences:
-            self._experiences.use(one.id for one in shown if one.kind == "experience")
+            self._experiences.use(one.id for one in shown if isinstance(one, Hit) and one.kind == "experience")
         if shown:
             log_hits(shown)
 
@@ -444,13 +496,20 @@ def _speaker(fact: Hit, said: Mapping[int, tuple[str, str]], *, is_alone: bool) 
 
 
 def _is_telling(one: Hit) -> bool:
-    """Return whether a hit says something that lasts: not what was asked for once, what says next to nothing (a
-    fact was found worth keeping), or what a tool or a web page would have an assistant do."""
+    """Return whether a hit says something that lasts: not a question, what was asked for once, what says next to
+    nothing (a fact was found worth keeping), or what a tool or a web page would have an assistant do."""
     if one.trust == "user" and is_for_once(one.text):
+        return False
+    if one.kind == "record" and is_question(one.text):
         return False
     if one.trust in SOURCE_LABELS and instructs(one.text):
         return False
     return one.kind == "fact" or len(content_stems(one.text)) >= MIN_WORDS or bool(standing(one.text))
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text only asks."""
+    return all(part.endswith("?") for part in sentences(text))
 
 
 def _once(lines: Iterable[_Line], shown: Sequence[Hit]) -> list[_Line]:
@@ -488,6 +547,15 @@ def _speakers(tx: Transaction, session_id: str) -> frozenset[str]:
         if isinstance(one.record, UserMessage) and one.record.speaker.strip():
             names.add(one.record.speaker.strip())
     return frozenset(names)
+
+
+def _focus_of_folder(tx: Transaction, owner: str, agent_id: str) -> str:
+    """Return what was talked of last in the folder of an agent; empty where it has none."""
+    agents = Agents(tx)
+    folder = folder_of(agents.get(owner, agent_id).descriptor)
+    others = agents.newest_of_user(owner, MAX_AGENTS) if folder else []
+    found = (_focus(tx, one.id) for one in others if folder_of(one.descriptor) == folder)
+    return next(filter(None, found), "")
 
 
 def _focus(tx: Transaction, agent_id: str) -> str:

@@ -14,11 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import folder_of, is_foreground
+from lifelong.collect.sessions import Sessions
 from lifelong.organize.binding import in_first_person, person_named
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.facts import HOST, PEOPLE
@@ -115,9 +116,9 @@ class Core(NamedTuple):
     later: NewerStatements
 
 
-def choose_core(tx: Transaction, owner: str, conversation: Conversation) -> Core:
-    """Choose the core of a context."""
-    return _Core(tx, owner, conversation).choose()
+def choose_core(tx: Transaction, owner: str, conversation: Conversation, *, with_lines: bool = True) -> Core:
+    """Choose the core of a context; without its lines, return only what the user said."""
+    return _Core(tx, owner, conversation).choose(with_lines=with_lines)
 
 
 def without_other_projects(
@@ -125,6 +126,12 @@ def without_other_projects(
 ) -> list[Hit]:
     """Return the hits, without the rules of another project than the conversation's."""
     return _Core(tx, owner, conversation).without_other_projects(hits)
+
+
+def sessions_elsewhere(tx: Transaction, owner: str, conversation: Conversation) -> frozenset[str]:
+    """Return the recent sessions of agents that work in another folder than the conversation's agent; none where
+    that agent works in no folder, or the message names a project."""
+    return _Core(tx, owner, conversation).sessions_elsewhere()
 
 
 class _Core:
@@ -136,10 +143,11 @@ class _Core:
         self._documents = DocumentRows(tx, owner)
         self._paths: dict[str, str] = {}
         self._works_alone: dict[str, bool] = {}
+        self._folders: dict[str, str] = {}
         # Who said a record, and to which agent.
         self._said_to = defaultdict[int, tuple[str, str]](lambda: ("", ""))
 
-    def choose(self) -> Core:
+    def choose(self, *, with_lines: bool) -> Core:
         found = self._found()
         candidates = [one for item in found for one in self._standing(item)]
         said = [one.said for one in candidates]
@@ -149,6 +157,8 @@ class _Core:
         said = [one for one in said if one.record_id not in elsewhere]
         asked = {item.record_id for item in found if self._is_asked(item)}
         later = NewerStatements(one for one in said if one.record_id not in asked)
+        if not with_lines:
+            return Core([], later)
         candidates = list(_up_to_date(candidates, later, found))
         candidates = self._without_removed(candidates)
         records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
@@ -284,9 +294,10 @@ class _Core:
         ]
 
     def _here(self) -> set[str]:
-        """Return the projects that the message names, or else the agent's; none where that is unknown."""
-        message = fold(self._conversation.message)
+        """Return the projects that the message names, or else the agent's; none where that is unknown. What was
+        talked of last names none for an agent that works in a folder."""
         folder = self._folder(self._conversation.agent_id)
+        message = "" if folder and not self._conversation.is_asked else fold(self._conversation.message)
         return {name for name in self._projects if _names(message, name)} or ({folder} if folder else set())
 
     def is_elsewhere(self, text: str, found: FoundItem, here: Collection[str]) -> bool:
@@ -302,18 +313,29 @@ class _Core:
         return bool(of) and of.isdisjoint(here)
 
     def without_other_projects(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, without the rules of another project."""
+        """Return the hits, without the rules of another project; for an agent that works in a folder, without
+        all that was said of or in other projects, except what is about the user."""
         here = self._here()
         if not here:
             return list(hits)
+        in_folder = bool(self._folder(self._conversation.agent_id))
         self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in hits if one.record_id})))
         kept = []
         for one in hits:
-            binding = any(said.kind in BINDING for said in standing(one.text, by_host=one.trust == "system"))
-            found = self._items.look_up(one.id) if binding else None
+            kinds = {said.kind for said in standing(one.text, by_host=one.trust == "system")}
+            is_bound = bool(kinds & BINDING) or (in_folder and not kinds and not one.path.startswith(PEOPLE))
+            found = self._items.look_up(one.id) if is_bound else None
             if found is None or not self.is_elsewhere(one.text, found, here):
                 kept.append(one)
         return kept
+
+    def sessions_elsewhere(self) -> frozenset[str]:
+        folder = self._folder(self._conversation.agent_id)
+        if not folder:
+            return frozenset()
+        agents = Agents(self._tx).newest_of_user(self._owner, MAX_AGENTS)
+        others = [agent.id for agent in agents if _folder(agent) not in ("", *self._here())]
+        return frozenset(one.id for agent in others for one in Sessions(self._tx).of_agent(agent))
 
     @cached_property
     def _projects(self) -> set[str]:
@@ -325,8 +347,10 @@ class _Core:
         return found | {name for agent in agents if (name := _folder(agent))}
 
     def _folder(self, agent_id: str) -> str:
-        agent = Agents(self._tx).find_row(agent_id) if agent_id else None
-        return _folder(Agents(self._tx).get(self._owner, agent_id)) if agent else ""
+        if agent_id not in self._folders:
+            agent = Agents(self._tx).find_row(agent_id) if agent_id else None
+            self._folders[agent_id] = _folder(Agents(self._tx).get(self._owner, agent_id)) if agent else ""
+        return self._folders[agent_id]
 
     def _without_covered(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Leave out sentences of records that a chosen fact says, or that a fact said which has ended; and facts
@@ -378,7 +402,12 @@ def _up_to_date(
 def _own_words(found: FoundItem) -> str:
     """Return what a record says, without what its speaker pasted or only asks about; or what a fact says."""
     text = text_of(found.type, found.data) if found.kind == "record" else found.text
-    return "\n".join(own_sentences(text)) if found.trust == "user" else text
+    return _said(text) if found.trust == "user" else text
+
+
+@lru_cache(maxsize=4 * MAX_CANDIDATES)
+def _said(text: str) -> str:
+    return "\n".join(own_sentences(text))
 
 
 def _sentences(found: FoundItem) -> Iterator[Statement]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -383,15 +384,17 @@ class FileSync:
         self._texts: dict[str, str] = {}  # of the indexed items, by ref
         self._failing: set[Path] = set()
         self._synced: tuple[int, dict[Path, FileChange]] | None = None
+        self._syncing = threading.Lock()
 
     def sync(self, versions: Mapping[str, int]) -> int:
         """Update the items from the files; `versions` has every owner's version of the index. Return how many were
         added, changed or hidden."""
-        for _ in range(MAX_SYNC_TRIES):
-            with suppress(ErasedMeanwhile):
-                return self._sync(versions)
-            self._read = {}
-        return 0  # the next look reads the files again
+        with self._syncing:
+            for _ in range(MAX_SYNC_TRIES):
+                with suppress(ErasedMeanwhile):
+                    return self._sync(versions)
+                self._read = {}
+            return 0  # the next look reads the files again
 
     def _sync(self, versions: Mapping[str, int]) -> int:
         erasures = self._database.read(lambda tx: erasure_count(tx, self._owner))  # before the files are read

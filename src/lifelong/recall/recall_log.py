@@ -29,6 +29,7 @@ T = TypeVar("T")
 MAX_LOGGED_RECALLS = 10_000  # of a user; the oldest go
 MAX_LOGGED_CHARS = 10_000  # of a question
 MAX_WAITING_ROWS = 10_000
+MAX_INJECTIONS = 300  # newest rows in which what an agent was given is looked for
 GATHER_SECONDS = 0.2  # in which rows go into the same commit
 IDLE_SECONDS = 3_600.0  # a new row wakes the thread
 RETRY_SECONDS = 30.0  # after a failure
@@ -159,6 +160,12 @@ class RecallLog:
         """Return the newest first."""
         validate_count(limit, "The limit")
         return self._read("ORDER BY id DESC LIMIT ?", limit)
+
+    def injected(self, agent_id: str, since: datetime | None) -> list[str]:
+        """Return the ids of what contexts gave an agent since a time, as far as the newest MAX_INJECTIONS tell."""
+        newest = (one for one in self.recent(MAX_INJECTIONS) if one.purpose == "injection")
+        mine = (one for one in newest if one.agent_id == agent_id and not (since and one.at < since))
+        return list(dict.fromkeys(scored.id for one in mine for scored in one.hits))
 
     def get(self, recall_id: int) -> Recalled:
         if type(recall_id) is not int or not 0 <= recall_id < NO_LIMIT:

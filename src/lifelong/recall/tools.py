@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from lifelong.errors import InputError
-from lifelong.recall.context import SOURCE_LABELS, fenced, shortened
+from lifelong.recall.context import SOURCE_LABELS, fenced, is_question, shortened
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences, Group, grouped
 from lifelong.recall.items import SHORT_ID
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from lifelong.recall.relations import Relations
 
 MAX_TOOL_HITS = 50
+MAX_JUST_ASKED = 5  # questions of the last minutes that may be among the hits
+JUST_ASKED = timedelta(minutes=5)
 DEFAULT_TOP_K = 5
 TOP_K_HELP = f"How many hits, 1 to {MAX_TOOL_HITS}; {DEFAULT_TOP_K} if left out."
 
@@ -59,6 +62,17 @@ def recall_tools(recall: Callable[[str, int], list[Hit]], relate: Callable[[str]
         tool("recall_memory", RECALL, recall_memory),
         tool("relations", RELATIONS, relations),
     )
+
+
+def without_just_asked(hits: Sequence[Hit], query: str, now: datetime) -> list[Hit]:
+    """Leave out questions of the last minutes, and the query itself: a host stores what the user asks before a
+    model searches for the answer."""
+
+    def is_asked(one: Hit) -> bool:
+        is_new = one.kind == "record" and now - one.at < JUST_ASKED
+        return is_new and (one.text.split() == query.split() or is_question(one.text))
+
+    return [one for one in hits if not is_asked(one)]
 
 
 def _caution(found: Sequence[Found]) -> list[str]:

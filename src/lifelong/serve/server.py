@@ -23,6 +23,7 @@ from rich.console import Console
 from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.memory import DEFAULT_USER, Store
+from lifelong.serve.hook.endpoint import answering_hooks
 from lifelong.serve.http.app import create_app
 from lifelong.serve.http.connection import MAX_HEAD_BYTES, LimitedConnection
 from lifelong.serve.http.guard import host_name, is_loopback
@@ -72,7 +73,7 @@ def serve(
                 if open_browser:
                     webbrowser.open(shown)
 
-            with _quiet_signals(), _worker(store) if worker else nullcontext():
+            with _quiet_signals(), answering_hooks(store), _worker(store) if worker else nullcontext():
                 Server(app, ready).run([listener])
 
 

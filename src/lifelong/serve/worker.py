@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -20,6 +20,8 @@ from lifelong.errors import LifelongError
 from lifelong.memory import Store
 from lifelong.organize.health import Health
 from lifelong.organize.worker import WorkDone
+from lifelong.serve.hook.answer import store_queued
+from lifelong.serve.hook.endpoint import answering_hooks
 from lifelong.serve.terminal import counted, interrupts, show_log
 
 log = logging.getLogger("lifelong.serve")
@@ -34,6 +36,8 @@ def run(store: Store, *, once: bool, as_json: bool, beside: bool = False) -> dic
     does however the server ends."""
     show_log(Console(stderr=True, quiet=as_json), logging.WARNING if beside else logging.INFO, "lifelong")
     console = Console(stderr=True, quiet=as_json or beside)
+    if once:
+        store_queued(store)
     done = store.organize() if once else _work_until_signal(store, console, beside=beside)
     return _summary(store.user().admin.health(), done.finished, console)
 
@@ -49,7 +53,8 @@ def _work_until_signal(store: Store, console: Console, *, beside: bool) -> WorkD
     with interrupts(signal.SIGINT, signal.SIGTERM) as over:
         if beside:
             threading.Thread(target=_follow_stdin, args=(store, over), name="lifelong-beside", daemon=True).start()
-        return _work(store, console, over, beside=beside)
+        with nullcontext() if beside else answering_hooks(store):
+            return _work(store, console, over, beside=beside)
 
 
 def _follow_stdin(store: Store, over: SimpleQueue[int]) -> None:

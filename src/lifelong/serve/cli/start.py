@@ -147,14 +147,28 @@ def mcp(
 
 
 @verbs.command()
-def hook(home: HomeOption = DEFAULT_HOME, user: UserOption = DEFAULT_USER) -> None:
-    """Store a coding agent's conversation: for its hooks, which give an event as JSON on standard input.
+def hook(
+    event: Annotated[
+        str,
+        typer.Argument(help="The event as JSON, from Codex's notify. Left out: standard input.", metavar="EVENT"),
+    ] = "",
+    home: HomeOption = DEFAULT_HOME,
+    user: UserOption = DEFAULT_USER,
+    tools: Annotated[
+        bool, typer.Option("--tools", help="Store tool calls and what subagents report, too.")
+    ] = False,
+) -> None:
+    """Store a coding agent's conversation: for the hooks of Claude Code, Codex and Gemini CLI.
 
-    Errors are a line on standard error; it always exits with 0, so that the host continues.
+    The host gives an event as JSON on standard input. What cannot be stored now is queued, and the user is told.
+    It always exits with 0, so that the host continues.
 
     Example: lifelong hook --user work
     """
-    _extra("lifelong.serve.hook").hook(sys.stdin.buffer, sys.stdout, home, user)
+    from io import BytesIO
+
+    stdin = BytesIO(event.encode("utf-8", "replace")) if event else sys.stdin.buffer
+    _extra("lifelong.serve.hook").hook(stdin, sys.stdout, home, user, tools=tools)
 
 
 @verbs.command()

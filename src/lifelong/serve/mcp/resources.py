@@ -11,9 +11,7 @@ from urllib.parse import quote, unquote
 from mcp import types
 
 from lifelong.errors import InputError
-from lifelong.journal.session_context import shown
 from lifelong.memory import Memory
-from lifelong.recall.context import fenced
 from lifelong.serve.mcp.tools import Caller, find_tool
 
 CONTEXT = "lifelong://context"
@@ -25,18 +23,18 @@ DOCUMENTS_PER_PAGE = 200
 MAX_JOURNAL_FILES = 33  # that are listed: a month of days; older ones can be read
 
 TEMPLATES = [
-    types.ResourceTemplate(
-        name="document",
-        uri_template=f"{DOCUMENTS}{{+path}}",
-        description="A document by its path below ~, e.g. memory/people/mara, with its id, version and children.",
-        mime_type=MARKDOWN,
-    ),
-    types.ResourceTemplate(
-        name="journal",
-        uri_template=f"{JOURNAL}{{+file}}",
-        description="A file of the journal: MEMORY.md, LONGMEMORY.md, memory/2026-03-05.md.",
-        mime_type=MARKDOWN,
-    ),
+    {
+        "name": "document",
+        "uriTemplate": f"{DOCUMENTS}{{+path}}",
+        "description": "A document by its path below ~ (memory/people/mara), with its id, version and children.",
+        "mimeType": MARKDOWN,
+    },
+    {
+        "name": "journal",
+        "uriTemplate": f"{JOURNAL}{{+file}}",
+        "description": "A file of the journal: MEMORY.md, LONGMEMORY.md, memory/2026-03-05.md.",
+        "mimeType": MARKDOWN,
+    },
 ]
 
 
@@ -47,24 +45,29 @@ def list_resources(caller: Caller, cursor: str | None) -> types.ListResourcesRes
     start = int(cursor or 0)
     documents = list(caller.memory.documents.walk())
     page = [
-        types.Resource(
-            name=one.path,
-            title=one.title,
-            uri=DOCUMENTS + quote(one.path.removeprefix("~/")),
-            description=one.description or None,
-            mime_type=MARKDOWN,
-        )
+        {
+            "name": one.path,
+            "title": one.title,
+            "uri": DOCUMENTS + quote(one.path.removeprefix("~/")),
+            "description": one.description or None,
+            "mimeType": MARKDOWN,
+        }
         for one in documents[start : start + DOCUMENTS_PER_PAGE]
     ]
     end = start + DOCUMENTS_PER_PAGE
-    return types.ListResourcesResult(
-        resources=page if start else [*_context_and_journal(caller.memory), *page],
-        next_cursor=str(end) if end < len(documents) else None,
+    return types.ListResourcesResult.model_validate(
+        {
+            "resources": page if start else [*_context_and_journal(caller.memory), *page],
+            "nextCursor": str(end) if end < len(documents) else None,
+        }
     )
 
 
 def read_resource(caller: Caller, uri: str) -> str:
     """Return the text at an address. Raise `InputError` where there is none; it says where to look."""
+    from lifelong.journal.session_context import shown
+    from lifelong.recall.context import fenced  # numpy takes a while, and a client waits for the server to begin
+
     if uri == CONTEXT:
         return caller.context()
     if uri.startswith(DOCUMENTS):
@@ -82,18 +85,18 @@ def read_resource(caller: Caller, uri: str) -> str:
     raise InputError(f"There is nothing at {uri!r:.200}. Use {CONTEXT}, {DOCUMENTS}… or {JOURNAL}…")
 
 
-def _context_and_journal(memory: Memory) -> list[types.Resource]:
-    context = types.Resource(
-        name="context",
-        title="What opens a session",
-        uri=CONTEXT,
-        description="Fenced as data.",
-        mime_type=MARKDOWN,
-    )
+def _context_and_journal(memory: Memory) -> list[dict[str, str | None]]:
+    context: dict[str, str | None] = {
+        "name": "context",
+        "title": "What opens a session",
+        "uri": CONTEXT,
+        "description": "Fenced as data.",
+        "mimeType": MARKDOWN,
+    }
     if not memory.settings.continuity.journal_enabled:
         return [context]
     return [context] + [
-        types.Resource(name=name, title=f"Journal: {name}", uri=JOURNAL + quote(name), mime_type=MARKDOWN)
+        {"name": name, "title": f"Journal: {name}", "uri": JOURNAL + quote(name), "mimeType": MARKDOWN}
         for name in [*_journal_files(memory)][:MAX_JOURNAL_FILES]
     ]
 
@@ -146,5 +149,5 @@ def get_prompt(caller: Caller, name: str, arguments: dict[str, str]) -> types.Ge
 
 
 def _prompt_result(prompt: types.Prompt, text: str) -> types.GetPromptResult:
-    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
     return types.GetPromptResult(description=prompt.description, messages=[message])

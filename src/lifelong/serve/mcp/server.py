@@ -8,40 +8,42 @@ from __future__ import annotations
 
 import json
 import signal
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error as NotBase64
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
 from anyio import to_thread
-from mcp import MCPError, types
+from mcp import types
 from mcp.server import Server
-from mcp.server.context import ServerRequestContext
-from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_PARAMS
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from lifelong.collect.descriptors import Descriptor
 from lifelong.errors import LifelongError
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.error_hints import with_hint
-from lifelong.serve.mcp import resources
+from lifelong.serve.hook.endpoint import answering_hooks
+from lifelong.serve.mcp import resources, sdk
 from lifelong.serve.mcp.tools import Caller, find_tool, listed_tool, tools
+from lifelong.types import new_id
 
 T = TypeVar("T")
-Context: TypeAlias = ServerRequestContext[Any, Any]
+Context: TypeAlias = Any  # each version of the SDK has a class of its own
 Page: TypeAlias = types.PaginatedRequestParams | None
 
 MAX_CLIENT_NAME_CHARS = 100
+MAX_BEGINNING_BYTES = 64 * 2**10  # of a request in which a client says its name
+SESSION_HEADER = "mcp-session-id"
 
 INSTRUCTIONS = (
     "lifelong is your long-term memory. Call context when a conversation begins. Call recall_memory before "
@@ -51,24 +53,13 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(store: Store, user: str = DEFAULT_USER, agent: Descriptor | None = None) -> Server[dict[str, Any]]:
+def make_server(store: Store, user: str = DEFAULT_USER, agent: Descriptor | None = None) -> Server[Any]:
     """Return the server of a user's memory. Every client acts as this agent; without one, as a `user` agent of the
     client's name. Over HTTP a client may name another user, and itself, in its address:
     `/mcp?user=work&agent=cursor`."""
-    handlers = _Handlers(store, user, agent)
-    return Server(
-        "lifelong",
-        version=version("lifelong"),
-        title="lifelong: long-term memory",
-        instructions=INSTRUCTIONS,
-        on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
-    )
+    answering = _Handlers(store, user, agent)
+    handlers = {name: getattr(answering, name) for name in sdk.REQUESTS}
+    return sdk.build_server(handlers, title="lifelong: long-term memory", instructions=INSTRUCTIONS)
 
 
 class _Handlers:
@@ -89,21 +80,23 @@ class _Handlers:
             text, failed = await to_thread.run_sync(work), False
         except LifelongError as error:
             text, failed = with_hint(error, "mcp"), True
-        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
+        return types.CallToolResult.model_validate(
+            {"content": [{"type": "text", "text": text}], "isError": failed}
+        )
 
     async def list_resources(self, context: Context, page: Page) -> types.ListResourcesResult:
         cursor = page.cursor if page else None
         return await self._answer(context, lambda caller: resources.list_resources(caller, cursor))
 
-    async def list_templates(self, context: Context, page: Page) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+    async def list_resource_templates(self, context: Context, page: Page) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult.model_validate({"resourceTemplates": resources.TEMPLATES})
 
     async def read_resource(
         self, context: Context, request: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         text = await self._answer(context, lambda caller: resources.read_resource(caller, str(request.uri)))
-        content = types.TextResourceContents(uri=request.uri, mime_type=resources.MARKDOWN, text=text)
-        return types.ReadResourceResult(contents=[content])
+        content = {"uri": str(request.uri), "mimeType": resources.MARKDOWN, "text": text}
+        return types.ReadResourceResult.model_validate({"contents": [content]})
 
     async def list_prompts(self, context: Context, page: Page) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=resources.PROMPTS)
@@ -112,17 +105,23 @@ class _Handlers:
         arguments = request.arguments or {}
         return await self._answer(context, lambda caller: resources.get_prompt(caller, request.name, arguments))
 
+    async def set_logging_level(self, context: Context, request: types.SetLevelRequestParams) -> types.EmptyResult:
+        """Answer, as clients expect; nothing is sent to them as a log."""
+        return types.EmptyResult()
+
     async def _answer(self, context: Context, work: Callable[[Caller], T]) -> T:
         try:
             return await to_thread.run_sync(lambda: work(self._caller(context)))
         except LifelongError as error:
-            raise MCPError(INVALID_PARAMS, with_hint(error, "mcp")) from error
+            raise sdk.request_error(with_hint(error, "mcp")) from error
 
     def _caller(self, context: Context) -> Caller:
-        address = context.request.query_params if isinstance(context.request, Request) else {}
+        request = context.request if isinstance(context.request, Request) else None
+        address = request.query_params if request else {}
         user = address.get("user", self._user)
-        known = context.session.client_params
-        name = address.get("agent", "") or (known.client_info.name if known else "")
+        name = address.get("agent", "") or sdk.client_name(context.session)
+        if not name and request:
+            name = _name_in(request.headers.get(SESSION_HEADER, ""))
         client = "".join(filter(str.isprintable, name))[:MAX_CLIENT_NAME_CHARS].strip() or "client"
         memory = self._store.user(user) if user == self._user else self._store.existing_user(user)
         return Caller(memory, memory.agent(self._agent or caller("mcp", user, client)), client)
@@ -137,20 +136,21 @@ def run_stdio(home: str | Path, user: str = DEFAULT_USER, agent: Descriptor | No
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that waits for input could not be interrupted
     with Store.open(home) as store:
         store.user(user).start()
-        anyio.run(_serve_stdio, make_server(store, user, agent))
+        with answering_hooks(store):
+            anyio.run(_serve_stdio, make_server(store, user, agent))
 
 
-async def _serve_stdio(server: Server[dict[str, Any]]) -> None:
+async def _serve_stdio(server: Server[Any]) -> None:
     """Serve, and answer lines that cannot be read with an error: the SDK skips them, and the client would wait
     forever."""
-    async with stdio_server() as (reads, writes), anyio.create_task_group() as group:
+    async with sdk.standard_streams() as (reads, writes), anyio.create_task_group() as group:
         readable, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
         async def sift() -> None:
             async with readable:
                 async for item in reads:
                     if isinstance(item, ValidationError):
-                        await writes.send(SessionMessage(_parse_error(item)))
+                        await writes.send(_parse_error(item))
                     else:
                         await readable.send(item)
 
@@ -158,16 +158,14 @@ async def _serve_stdio(server: Server[dict[str, Any]]) -> None:
         await server.run(received, writes, server.create_initialization_options())
 
 
-def _parse_error(error: ValidationError) -> types.JSONRPCError:
+def _parse_error(error: ValidationError) -> SessionMessage:
     line = error.errors()[-1]["input"]  # the line; or, where it is JSON, its value
     try:
         number = (json.loads(line) if isinstance(line, str) else line)["id"]
     except (ValueError, RecursionError, TypeError, LookupError):
         number = None
-    data = types.ErrorData(
-        code=types.PARSE_ERROR, message=f"The line is not JSON-RPC: {error.errors()[0]['msg']}."
-    )
-    return types.JSONRPCError(jsonrpc="2.0", id=number if isinstance(number, int | str) else None, error=data)
+    message = f"The line is not JSON-RPC: {error.errors()[0]['msg']}."
+    return sdk.error_line(number if isinstance(number, int | str) else None, message)
 
 
 def http_app(store: Store) -> Endpoint:
@@ -183,9 +181,11 @@ def http_app(store: Store) -> Endpoint:
 
 
 class Endpoint:
-    """Streamable HTTP. No request depends on an earlier one, so a restart ends nobody's session."""
+    """Streamable HTTP. No request depends on an earlier one, so a restart ends nobody's session. A client of the
+    older protocol says its name only when it begins: the session id that it gets, and sends from then on, holds
+    it."""
 
-    def __init__(self, server: Server[dict[str, Any]]) -> None:
+    def __init__(self, server: Server[Any]) -> None:
         self._server = server
         self._sessions: StreamableHTTPSessionManager | None = None
 
@@ -207,6 +207,51 @@ class Endpoint:
         if not self._sessions:
             raise RuntimeError("The MCP endpoint does not run. Enter Endpoint.run() in the app's lifespan.")
         if scope["method"] == "POST":
-            await self._sessions.handle_request(scope, receive, send)
+            receive, name = await _peek(scope, receive)
+            await self._sessions.handle_request(scope, receive, _naming(send, name) if name else send)
         else:  # a GET would open a stream for news; there are none, and it would only delay the server's end
             await Response("Only POST is answered here.\n", 405, {"Allow": "POST"})(scope, receive, send)
+
+
+async def _peek(scope: Scope, receive: Receive) -> tuple[Receive, str]:
+    """Return what receives the request again, and the name of the client that begins with it, if one does."""
+    headers = {name.lower(): value for name, value in scope["headers"]}
+    length = headers.get(b"content-length", b"")
+    if SESSION_HEADER.encode() in headers or not length.isdigit() or int(length) > MAX_BEGINNING_BYTES:
+        return receive, ""
+    messages: list[Message] = [await receive()]
+    while messages[-1].get("more_body"):
+        messages.append(await receive())
+    body = b"".join(message.get("body", b"") for message in messages)
+    waiting = iter(messages)
+
+    async def again() -> Message:
+        return next(waiting, None) or await receive()
+
+    try:
+        asked = json.loads(body) if b"initialize" in body else {}
+        name = asked["params"]["clientInfo"]["name"] if asked and asked["method"] == "initialize" else ""
+    except (ValueError, RecursionError, TypeError, LookupError):
+        name = ""
+    return again, name if isinstance(name, str) else ""
+
+
+def _naming(send: Send, name: str) -> Send:
+    """Return what sends an answer with a session id that holds a client's name."""
+    known = name[:MAX_CLIENT_NAME_CHARS].encode("utf-8", "replace")
+    header = (SESSION_HEADER.encode(), f"{new_id()}.{urlsafe_b64encode(known).decode()}".encode())
+
+    async def named(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), header]}
+        await send(message)
+
+    return named
+
+
+def _name_in(session_id: str) -> str:
+    """Return the name that a session id holds; empty for another's."""
+    try:
+        return urlsafe_b64decode(session_id.rpartition(".")[2]).decode()
+    except (NotBase64, ValueError):
+        return ""

@@ -1,0 +1,123 @@
+"""Turns that could not be stored: JSON lines in a file beside the home, until the home can be used again."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import FileLock, Timeout
+
+from lifelong.collect.history import from_json
+from lifelong.errors import AgentDead, ConfigError, InputError, LifelongError, StorageBusy, StorageFull
+from lifelong.types import Record
+
+log = logging.getLogger("lifelong.serve")
+
+MAX_QUEUE_BYTES = 64 * 2**20
+MAX_LOCK_SECONDS = 2.0
+
+
+class StoreRequest(NamedTuple):
+    """What an event adds to the memory: whose it is, the host's session, records with their keys, and what follows
+    (`end_turn`, `reset`, `end_session`, or nothing). `subagent` is an id and a name, or empty."""
+
+    user: str
+    connector: str
+    channel: str
+    records: tuple[tuple[str, Record], ...] = ()
+    then: str = ""
+    subagent: tuple[str, ...] = ()
+
+
+def is_lasting(error: Exception) -> bool:
+    """Return whether a request will be refused whenever it comes."""
+    return isinstance(error, AgentDead) or (isinstance(error, InputError) and not isinstance(error, ConfigError))
+
+
+class HookQueue:
+    """The queue of a home. Several processes may use it at once."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home.with_name(f"{home.name}.hook-queue.jsonl")
+        self._rejected = home.with_name(f"{home.name}.hook-rejected.jsonl")
+        self._lock = FileLock(home.with_name(f"{home.name}.hook-queue.lock"), timeout=MAX_LOCK_SECONDS, mode=0o600)
+
+    def put(self, request: StoreRequest, at: datetime) -> None:
+        """Add a request, durably. `at` is the time of those records that have none."""
+        with self._locked():
+            if self.path.exists() and self.path.stat().st_size > MAX_QUEUE_BYTES:
+                raise StorageFull(f"{self.path} has more than {MAX_QUEUE_BYTES:,} bytes. Make the home usable.")
+            self._append(self.path, _to_line(request, at))
+
+    def drain(self, store: Callable[[StoreRequest], object]) -> int:
+        """Store what waits, in order, and return how much it was. What fails stays, with what follows it, and the
+        error is raised. A request that is refused for good is moved to a file of its own, and logged."""
+        if not self.path.exists():
+            return 0
+        with self._locked():
+            lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
+            for done, line in enumerate(lines):
+                try:
+                    store(_from_line(line))
+                except LifelongError as error:
+                    if not is_lasting(error):
+                        self._replace(lines[done:])
+                        raise
+                    log.error("a queued turn was refused and is kept in %s: %s", self._rejected, error)
+                    self._append(self._rejected, line)
+            self.path.unlink(missing_ok=True)
+        return len(lines)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            raise StorageBusy(f"{self.path} is in use by another process for too long.") from error
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _append(self, path: Path, line: bytes) -> None:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "rb+") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read() == b"\n" else b"\n" + line  # after half a line of a process that died
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _replace(self, lines: list[bytes]) -> None:
+        rest = self.path.with_suffix(".tmp")
+        rest.unlink(missing_ok=True)
+        self._append(rest, b"".join(lines))
+        rest.replace(self.path)
+
+
+def _to_line(request: StoreRequest, at: datetime) -> bytes:
+    records = [
+        (key, {"type": one.type, **{name: getattr(one, name) for name in one.__slots__ if name != "type"}})
+        for key, one in request.records
+    ]
+    for _, fields in records:
+        fields["at"] = (fields["at"] or at).isoformat()
+    return json.dumps(request._replace(records=tuple(records))._asdict()).encode() + b"\n"  # type: ignore[arg-type]
+
+
+def _from_line(line: bytes) -> StoreRequest:
+    try:
+        given = json.loads(line)
+        records = tuple(
+            (str(key), from_json(fields | {"at": datetime.fromisoformat(fields["at"])}))
+            for key, fields in given.pop("records")
+        )
+        return StoreRequest(**{**given, "subagent": tuple(given["subagent"]), "records": records})
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise InputError(f"A line of the queue cannot be read: {error}.") from error
