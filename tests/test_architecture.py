@@ -49,6 +49,8 @@ ALLOWED: dict[str, set[str]] = {
     "memory": {*STAGES, "models", "reviews", "wiring", "namespaces", "settings", "home", *BASE},
     "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
     "serve": {"", "serve", *STAGES, "models", "memory", "namespaces", "aio", "settings", "home", *BASE},
+    # Thin faces of a memory for other frameworks.
+    "adapters": {"adapters", "memory", "namespaces", *STAGES, *BASE},
     "testing": {"organize", *BASE},
     "": {"aio", "memory", *STAGES, "models", *BASE},
     "__main__": {"serve"},

@@ -1,0 +1,118 @@
+"""The pages of the adapters are true (F1): each example runs twice in processes of their own, and remembers."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.scripted_openai import KNOWS, about_nuts, scripted
+from tests.test_docs import ROOT, blocks
+
+PAGES = ROOT / "docs/adapters"
+MAX_LINES = 30  # of an example
+MAX_OWN_LINES = 3  # of them that are there for lifelong alone
+
+NUTS = "I'm allergic to nuts, please remember that."
+DINNER = "What shall I cook for dinner?"
+
+REMEMBERS = ("langchain",)
+"""The pages whose example takes a question, and answers it with what an earlier process was told."""
+
+MODULES = {"langchain": ("langchain", "langgraph")}
+"""Each adapter, with the module that it needs and the extra that installs it."""
+
+
+ROW = re.compile(r"^\| \[[^\]]+\]\(([\w-]+)\.md\) .*\| (\d) \|$", re.MULTILINE)
+
+
+def example(name: str) -> str:
+    """The whole example of a page: its first block."""
+    return blocks(PAGES / f"{name}.md", "python")[0]
+
+
+def own_lines(code: str) -> int:
+    """Count the lines that would not be there without lifelong: those that use something of it and nothing of the
+    framework. An argument in a call of the framework is not a line."""
+    own: set[str] = set()
+    foreign: set[str] = set()
+    count = 0
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            is_own = isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lifelong"
+            (own if is_own else foreign).update(one.asname or one.name for one in node.names)
+            count += is_own
+        elif isinstance(node, ast.Assign | ast.With | ast.AsyncWith | ast.Expr | ast.Return):
+            with_ = isinstance(node, ast.With | ast.AsyncWith)
+            parts: list[ast.AST] = list(node.items) if with_ else [node]
+            names = {one.id for part in parts for one in ast.walk(part) if isinstance(one, ast.Name)}
+            bound = {
+                one.id
+                for part in parts
+                for one in ast.walk(part)
+                if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+            }
+            used = names - bound
+            if used & own and not used & foreign:
+                own |= bound
+                count += 1
+            elif used & foreign:
+                foreign |= bound
+    return count
+
+
+@pytest.mark.parametrize("name", REMEMBERS)
+def test_the_example_remembers_in_the_next_process(name: str, tmp_path: Path) -> None:
+    """F1: with at most three lines of the user's own."""
+    with scripted(about_nuts) as server:
+        environment = {
+            **os.environ,
+            "OPENAI_API_KEY": "x",
+            "OPENAI_BASE_URL": server.base_url("openai"),
+            "LANGSMITH_TRACING": "false",
+        }
+        for question in (NUTS, DINNER):
+            ran = subprocess.run(
+                [sys.executable, "-c", example(name), question],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == KNOWS
+
+
+def test_the_table_says_how_many_lines_each_example_needs() -> None:
+    """F1: the figures of docs/adapters/README.md are counted here."""
+    table = (PAGES / "README.md").read_text(encoding="utf-8")
+    said = {name: int(lines) for name, lines in ROW.findall(table)}
+    assert set(MODULES) <= set(said) == {path.stem for path in PAGES.glob("*.md")} - {"README"}
+    for name, lines in said.items():
+        code = example(name)
+        assert own_lines(code) == lines <= MAX_OWN_LINES, name
+        assert len(code.splitlines()) <= MAX_LINES, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_missing_framework_is_said_with_the_extra_that_installs_it(name: str) -> None:
+    """F1: importing lifelong or its adapters needs none of them."""
+    module, extra = MODULES[name]
+    others = {one for one, _ in MODULES.values()} - {module}
+    program = f"""
+import sys
+sys.modules[{module!r}] = None
+import lifelong, lifelong.adapters
+assert not set({sorted(others)!r}) & set(sys.modules)
+import lifelong.adapters.{name}
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "ImportError: This adapter needs" in ran.stderr
+    assert f"pip install 'lifelong[{extra}]'" in ran.stderr
