@@ -22,10 +22,14 @@ MAX_OWN_LINES = 3  # of them that are there for lifelong alone
 NUTS = "I'm allergic to nuts, please remember that."
 DINNER = "What shall I cook for dinner?"
 
-REMEMBERS = ("langchain", "langgraph")
+REMEMBERS = ("langchain", "langgraph", "pydantic_ai")
 """The pages whose example takes a question, and answers it with what an earlier process was told."""
 
-MODULES = {"langchain": ("langchain", "langgraph"), "langgraph": ("langgraph", "langgraph")}
+MODULES = {
+    "langchain": ("langchain", "langgraph"),
+    "langgraph": ("langgraph", "langgraph"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+}
 """Each adapter, with the module that it needs and the extra that installs it."""
 
 
