@@ -9,10 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.scripted_openai import KNOWS, about_nuts, scripted
+from tests.model_servers import Reply
+from tests.scripted_gemini import gemini, said
+from tests.scripted_openai import KNOWS, KNOWS_NOT, about_nuts, scripted
 from tests.test_docs import ROOT, blocks
 
 PAGES = ROOT / "docs/adapters"
@@ -22,13 +25,14 @@ MAX_OWN_LINES = 3  # of them that are there for lifelong alone
 NUTS = "I'm allergic to nuts, please remember that."
 DINNER = "What shall I cook for dinner?"
 
-REMEMBERS = ("langchain", "langgraph", "pydantic_ai")
+REMEMBERS = ("langchain", "langgraph", "pydantic_ai", "adk")
 """The pages whose example takes a question, and answers it with what an earlier process was told."""
 
 MODULES = {
     "langchain": ("langchain", "langgraph"),
     "langgraph": ("langgraph", "langgraph"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+    "adk": ("google.adk", "adk"),
 }
 """Each adapter, with the module that it needs and the extra that installs it."""
 
@@ -69,15 +73,23 @@ def own_lines(code: str) -> int:
     return count
 
 
+def answer(asked: dict[str, Any]) -> Reply:
+    """Answer a request to OpenAI or to Gemini."""
+    knows = "allergic to nuts" in said(asked)
+    return about_nuts(asked) if "messages" in asked else gemini({"text": KNOWS if knows else KNOWS_NOT})
+
+
 @pytest.mark.parametrize("name", REMEMBERS)
 def test_the_example_remembers_in_the_next_process(name: str, tmp_path: Path) -> None:
     """F1: with at most three lines of the user's own."""
-    with scripted(about_nuts) as server:
+    with scripted(answer) as server:
         environment = {
             **os.environ,
             "OPENAI_API_KEY": "x",
             "OPENAI_BASE_URL": server.base_url("openai"),
             "LANGSMITH_TRACING": "false",
+            "GOOGLE_API_KEY": "x",
+            "GOOGLE_GEMINI_BASE_URL": server.url,
         }
         printed = []
         for question in (NUTS, DINNER):
