@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
     "serve": {"", "serve", *STAGES, "models", "memory", "namespaces", "aio", "settings", "home", *BASE},
     # Thin faces of a memory for other frameworks.
-    "adapters": {"adapters", "memory", "namespaces", *STAGES, *BASE},
+    "adapters": {"adapters", "memory", *STAGES, *BASE},
     "testing": {"organize", *BASE},
     "": {"aio", "memory", *STAGES, "models", *BASE},
     "__main__": {"serve"},

@@ -79,7 +79,7 @@ class LifelongMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store notes, as the agent's word, whoever is named as their author. Metadata is refused."""
+        """Store notes, as the agent's word, also where another author is named. Metadata is refused."""
         _refuse_metadata(custom_metadata)
         for one in memories:
             _refuse_metadata(one.custom_metadata)
