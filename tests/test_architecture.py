@@ -63,6 +63,8 @@ ALLOWED: dict[str, set[str]] = {
         "home",
         *BASE,
     },
+    # Thin faces of a memory for other frameworks.
+    "adapters": {"adapters", "memory", *STAGES, *BASE},
     "testing": {"organize", *BASE},
     "": {"aio", "memory", *STAGES, "models", *BASE},
     "__main__": {"serve"},
