@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "memory": {*STAGES, "models", "reviews", "wiring", "namespaces", "settings", "home", *BASE},
     "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
     "serve": {"", "serve", *STAGES, "models", "memory", "namespaces", "aio", "settings", "home", *BASE},
+    "adapters": {"", "adapters", *STAGES, "memory", "namespaces", "aio", *BASE},
     "testing": {"organize", *BASE},
     "": {"aio", "memory", *STAGES, "models", *BASE},
     "__main__": {"serve"},

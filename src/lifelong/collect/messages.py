@@ -61,7 +61,7 @@ def to_records(what: object, *, at: datetime | None = None, speaker: str = "") -
     records: list[Record] = []
     for number, message in enumerate(messages, 1):
         try:
-            read = [message] if isinstance(message, Record) else _with_tool_names(_read(message), tool_names)
+            read = [message] if isinstance(message, Record) else with_tool_names(_read(message), tool_names)
         except InputError as error:
             raise InputError(f"Message {number} {error}") from error
         records += with_time(read, at)
@@ -133,7 +133,7 @@ def _read_message(given: Fields) -> list[Record]:
     return make_records(make, pieces, text_of(given, "name"), "" if is_cited else "\n\n")
 
 
-def _with_tool_names(records: list[Record], names: dict[str, str]) -> list[Record]:
+def with_tool_names(records: list[Record], names: dict[str, str]) -> list[Record]:
     """Name each result after the call it answers, and say which results came from the web."""
     named: list[Record] = []
     for record in records:
