@@ -43,7 +43,7 @@ _ROLES: dict[str, MakeRecord] = {
     **dict.fromkeys(("system", "developer"), make_system),
     **dict.fromkeys(("tool", "function"), ToolResult),
 }
-_WEB_TOOLS = ("web_search", "web_fetch")
+_WEB_TOOLS = ("web_search", "web_fetch", "WebSearch", "WebFetch")
 _EXAMPLE = '{{"role": "{}", "content": "…"}}'
 _TAKEN = f"Give text, a message such as {_EXAMPLE.format('user')}, one of lifelong's records, or a list of these."
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO
 
+from lifelong.collect.host_text import without_host_text
 from lifelong.errors import InputError, LifelongError
 from lifelong.home import Home, existing_home
 from lifelong.memory import DEFAULT_USER, Memory
@@ -37,10 +37,6 @@ MIN_WORDS = 3  # of a prompt that is searched for: "go on" asks for nothing
 PROJECT = "CLAUDE_PROJECT_DIR"  # in the environment: the folder in which the host was started
 
 _INTERRUPTED = "[Request interrupted"
-_HOST_TAG = re.compile(
-    r"<((?:command|local-command|bash)-[a-z-]+|ide_[a-z_]+|system-reminder|task-notification|teammate-message)[\s>]"
-)
-"""The tags of what the host adds to a person's message, or sends instead of one."""
 
 
 def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = DEFAULT_USER) -> None:
@@ -89,7 +85,7 @@ def _parse_event(data: bytes) -> _Event:
     if not isinstance(given, dict):
         raise InputError("The event is not a JSON object. Set this command as a hook of Claude Code.")
     event = _Event(*(_clean(given.get(name)) for name in _Event._fields))
-    return event._replace(prompt=_without_host_text(event.prompt))
+    return event._replace(prompt=without_host_text(event.prompt))
 
 
 def _timeouts(place: Home) -> dict[str, float]:
@@ -167,7 +163,7 @@ def _turns(path: str) -> list[_HookTurn]:
             continue
         message = entry.get("message")
         text = _text_of(message.get("content")) if isinstance(message, dict) else ""
-        text = _without_host_text(text) if entry.get("type") == "user" else text
+        text = without_host_text(text) if entry.get("type") == "user" else text
         if text.startswith(_INTERRUPTED) and turns:
             turns[-1] = turns[-1]._replace(interrupted=True)
         elif not text or text.startswith(_INTERRUPTED):
@@ -213,21 +209,6 @@ def _text_of(content: object) -> str:
             return ""
         content = "\n\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
     return _clean(content)
-
-
-def _without_host_text(text: str) -> str:
-    """Return what a person wrote of a message, without what the host added."""
-    kept, start, absent = "", 0, set()
-    for opened in _HOST_TAG.finditer(text):
-        closing = f"</{opened[1]}>"
-        if opened.start() < start or closing in absent:
-            continue
-        if (end := text.find(closing, opened.end())) < 0:
-            absent.add(closing)  # search once: a text may open thousands of tags that nothing closes
-        else:
-            kept += text[start : opened.start()]
-            start = end + len(closing)
-    return (kept + text[start:]).strip()
 
 
 def _clean(value: object) -> str:
