@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from claude_agent_sdk import ClaudeAgentOptions, HookInput, SessionKey, SessionStoreEntry, query
+from claude_agent_sdk import ClaudeAgentOptions, HookInput, ResultMessage, SessionKey, SessionStoreEntry, query
 from claude_agent_sdk.testing import run_session_store_conformance
 
 from lifelong import Memory, Store
@@ -118,7 +118,8 @@ def test_the_hooks_recall_and_remember(tmp_path: Path) -> None:
 
         def fire(given: HookInput) -> dict[str, Any]:
             (matcher,) = use[cast(Any, given["hook_event_name"])]
-            return cast("dict[str, Any]", asyncio.run(matcher.hooks[0](given, None, {"signal": None})))
+            callback = cast(Any, matcher.hooks[0])
+            return cast("dict[str, Any]", asyncio.run(callback(given, None, {"signal": None})))
 
         first = fire(event("UserPromptSubmit", prompt="What can I bake?"))["hookSpecificOutput"]
         assert first["hookEventName"] == "UserPromptSubmit"
@@ -166,7 +167,9 @@ def test_a_session_is_resumed_from_the_store(tmp_path: Path, monkeypatch: pytest
             )
 
             async def ask() -> str:
-                return [message async for message in query(prompt=prompt, options=options)][-1].session_id  # type: ignore[union-attr]
+                said = [message async for message in query(prompt=prompt, options=options)]
+                assert isinstance(said[-1], ResultMessage)
+                return said[-1].session_id
 
             return asyncio.run(ask())
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lifelong import Memory
+from lifelong.collect.host_text import without_host_text
 from lifelong.serve import hook as module
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.hook import hook
@@ -255,7 +256,7 @@ def test_the_host_speaks_for_nobody(fire: Fire, home: Path, transcript: Path) ->
 )
 def test_what_the_host_put_in_ends_where_it_is_closed(text: str, is_said: str) -> None:
     """C3: and what nothing closes is a person's, which is seen at once, however long it is."""
-    assert module._without_host_text(text) == is_said
+    assert without_host_text(text) == is_said
 
 
 def test_a_talk_stays_one_wherever_the_host_goes(fire: Fire, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
