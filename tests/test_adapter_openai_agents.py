@@ -167,6 +167,7 @@ def test_what_no_record_holds_comes_back_too(open_memory: Callable[..., Memory])
             "results": [{"text": "Found it.", "filename": "a.md", "file_id": "file-1", "score": 0.5}],
         },
         {"type": "some_new_item", "id": "x_1", "payload": [1, 2.5, None, True]},
+        {"role": "user", "content": [{"type": "input_hologram", "beam": "blue"}]},
         {"role": "user", "content": "NUL \0 and half a pair \ud800."},
         {
             "type": "function_call",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 from typing import Any, cast
 
@@ -30,8 +31,11 @@ try:
 except ImportError as error:
     raise ImportError("This needs the OpenAI Agents SDK: pip install 'lifelong[openai-agents]'") from error
 
+log = logging.getLogger("lifelong.adapters")
+
 CONNECTOR = "openai-agents"
 TAKEN_BACK = "lifelong_taken_back"  # an item of ours: the number of the record whose item was taken back
+ROLES = ("user", "assistant", "system", "developer")
 DEFAULT_TOKENS = 2_000
 
 
@@ -144,12 +148,14 @@ class LifelongSession:
 
 
 def _records(item: Message) -> list[Record]:
-    """Return what was said in an item; nothing where its type is one that lifelong does not know yet."""
+    """Return what was said in an item; nothing where it has a type or a part that lifelong does not know yet: that
+    must not stop a run."""
     try:
         return to_records(item)
-    except InputError:
-        if item.get("type", "message") == "message":
+    except InputError as error:
+        if item.get("type", "message") == "message" and item.get("role") not in ROLES:
             raise
+        log.warning("an item is kept, but what it says is not found: %s", error)
         return []
 
 
@@ -179,4 +185,4 @@ def _is_users(item: TResponseInputItem) -> bool:
 
 
 def _said(item: TResponseInputItem) -> str:
-    return "\n\n".join(one.text for one in to_records(item) if isinstance(one, UserMessage))
+    return "\n\n".join(one.text for one in _records(item) if isinstance(one, UserMessage))
