@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
         *BASE,
     },
     # Thin faces of a memory for other frameworks.
-    "adapters": {"adapters", "memory", *STAGES, *BASE},
+    "adapters": {"", "adapters", "memory", "namespaces", "aio", *STAGES, *BASE},
     "testing": {"organize", *BASE},
     "": {"aio", "memory", *STAGES, "models", *BASE},
     "__main__": {"serve"},

@@ -134,6 +134,7 @@ class AsyncAgents(AsyncFace):
 
     list = awaited(AgentDirectory.list)
     find = awaited(AgentDirectory.find)
+    look_up = awaited(AgentDirectory.look_up)
     get = awaited(AgentDirectory.get)
     advance = awaited(AgentDirectory.advance)
 
@@ -146,6 +147,7 @@ class AsyncSessions(AsyncFace):
     recent = awaited(SessionDirectory.recent)
     outlines = awaited(SessionDirectory.outlines)
     history = awaited(SessionDirectory.history)
+    last = awaited(SessionDirectory.last)
     transcript = awaited(SessionDirectory.transcript)
     size = awaited(SessionDirectory.size)
     reset = awaited(SessionDirectory.reset)

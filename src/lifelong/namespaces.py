@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from lifelong.collect.agents import AgentRow, Agents
-from lifelong.collect.descriptors import KINDS, Strategy, is_foreground, matches
+from lifelong.collect.descriptors import KINDS, Descriptor, Strategy, is_foreground, matches, validate_descriptor
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions, session_not_found
 from lifelong.collect.tombstones import Tombstone, Tombstones
@@ -112,6 +112,11 @@ class AgentDirectory(_Namespace):
         kinds = [kind for kind in KINDS if matches(kind, strategy)]
         return next(iter(self._read(lambda tx: Agents(tx).recent(self._user, kinds, AGENTS_PER_LOOK))), None)
 
+    def look_up(self, descriptor: Descriptor) -> Agent | None:
+        """Return the agent of this descriptor; none where there is none yet. `memory.agent` would make it."""
+        validate_descriptor(descriptor)
+        return self._read(lambda tx: Agents(tx).find(self._user, descriptor))
+
     def get(self, agent: Agent | str) -> Agent:
         """Return the agent as it is now."""
         return self._read(lambda tx: Agents(tx).get(self._user, id_of(agent)))
@@ -158,6 +163,16 @@ class SessionDirectory(_Namespace):
     def history(self, of: Agent | Session | str, after: int = 0) -> builtins.list[StoredRecord]:
         """Return the records of a session after this id, in order. For an agent: those of its newest session."""
         return self._records(of, after)[0]
+
+    def last(self, of: Agent | Session | str, count: int = 1) -> builtins.list[StoredRecord]:
+        """Return the newest records of a session, in order. For an agent: those of its newest session."""
+        validate_count(count, "The count")
+
+        def look(tx: Transaction) -> builtins.list[StoredRecord]:
+            session, _ = self._session_of(tx, of)
+            return [*History(tx).last(session.id, count)] if session and count else []
+
+        return self._read(look)
 
     def transcript(self, of: Agent | Session | str, after: int = 0) -> str:
         """Return a session's records after this id as Markdown. For an agent: those of its newest session."""

@@ -58,7 +58,13 @@ def from_optional_micros(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
-# What can be said. `at` is when it was said; left out, it is when it arrived.
+# What can be said. `at` is when it was said; left out, it is when it arrived. `original` is the message as a
+# framework had it, as JSON, where an adapter must give it back in that very shape; "null": it is a part of the
+# message that the record before carries.
+
+ORIGINAL = "original"
+CARRYING_CONNECTORS = ("openai-agents", "claude-sessions", "claude-agent")
+"""The connectors of adapters whose records carry messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class UserMessage:
     speaker: str = ""
     provenance: Provenance = field(default="user", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
+    original: str = field(default="", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,7 @@ class AssistantMessage:
     speaker: str = ""
     provenance: Provenance = field(default="agent", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
+    original: str = field(default="", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,7 @@ class ToolCall:
     call_id: str = ""
     provenance: Provenance = field(default="agent", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
+    original: str = field(default="", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,7 @@ class ToolResult:
     failed: bool = False
     provenance: Provenance = field(default="tool", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
+    original: str = field(default="", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,7 @@ class Note:
     speaker: str = ""
     provenance: Provenance = field(default="agent", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
+    original: str = field(default="", kw_only=True, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,7 @@ class SystemMessage:
     summary: bool = False
     provenance: Provenance = field(default="system", kw_only=True)
     at: datetime | None = field(default=None, kw_only=True)
+    original: str = field(default="", kw_only=True, repr=False)
 
 
 Record: TypeAlias = UserMessage | AssistantMessage | ToolCall | ToolResult | Note | SystemMessage

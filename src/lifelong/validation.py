@@ -34,12 +34,17 @@ def validate_text(value: object, what: str, limit: int, advice: str = "Make it s
         raise InputError(f"{what} has {len(value):,} characters; the limit is {limit:,}. {advice}")
     if (at := value.find("\0")) >= 0:
         raise InputError(f"{what} has a NUL character at position {at}. Remove it and try again.")
-    if not value.isascii() and (found := _SURROGATE.search(value)):
+    if found := has_surrogate(value):
         raise InputError(
             f"{what} has a lone surrogate at position {found.start()}, so it is not valid Unicode. "
             "Decode it with errors='replace' and try again."
         )
     return value
+
+
+def has_surrogate(text: str) -> re.Match[str] | None:
+    """Return where a text has a lone surrogate, which no database takes; none where it has none."""
+    return None if text.isascii() else _SURROGATE.search(text)
 
 
 def validate_name(value: object, what: str, limit: int = 1_000) -> str:

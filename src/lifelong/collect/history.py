@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from lifelong.errors import InputError
-from lifelong.redaction import redact, redact_json
+from lifelong.redaction import redact, redact_json, redact_message
 from lifelong.storage.base import NO_LIMIT, Row, Transaction
-from lifelong.types import PROVENANCES, Record, StoredRecord, from_micros, to_micros
-from lifelong.validation import RECORD_LIMIT_ADVICE, plain_json, validate_text, validate_time
+from lifelong.types import ORIGINAL, PROVENANCES, Record, StoredRecord, from_micros, to_micros
+from lifelong.validation import RECORD_LIMIT_ADVICE, has_surrogate, plain_json, validate_text, validate_time
 
 log = logging.getLogger("lifelong.collect")
 
 MAX_SPEAKER_CHARS = 200  # characters
+MAX_ORIGINAL_CHARS = 100_000_000  # it may hold files
 MAX_AHEAD = 86_400_000_000  # microseconds of the clock; another machine's may be some hours fast
 
 RecordRow: TypeAlias = tuple[str, str, int, str]
@@ -108,9 +109,9 @@ class History:
     def spans(self, session_ids: Iterable[str]) -> dict[str, tuple[int, datetime, datetime]]:
         """Return how many messages each session has, and when the first and the last were said."""
         rows = self._tx.many(
-            "SELECT session_id, sum(CASE WHEN type IN ('tool_call', 'tool_result') THEN 0 ELSE 1 END), min(at), "
-            "max(at) FROM session_history WHERE session_id = ? GROUP BY session_id",
-            [(one,) for one in session_ids],
+            "SELECT session_id, sum(CASE WHEN type IN ('tool_call', 'tool_result') OR data LIKE ? THEN 0 ELSE 1 "
+            "END), min(at), max(at) FROM session_history WHERE session_id = ? GROUP BY session_id",
+            [('{"text":"",%', one) for one in session_ids],
         )
         return {row[0]: (int(row[1]), from_micros(row[2]), from_micros(row[3])) for row in rows}
 
@@ -288,6 +289,8 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
         raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
     if name == "speaker":
         return redact(validate_text(value, what, MAX_SPEAKER_CHARS))
+    if name == ORIGINAL:
+        return safe_original(validate_text(value, what, MAX_ORIGINAL_CHARS))
     if isinstance(value, str):
         checked = validate_text(value, what, limit, RECORD_LIMIT_ADVICE)
         return checked if name == "call_id" else redact(checked)  # an id looks random, and joins call and result
@@ -297,6 +300,69 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
             raise InputError(f"{what} is longer than {limit:,} characters. {RECORD_LIMIT_ADVICE}")
         return redact_json(plain)
     return value
+
+
+def safe_original(text: str) -> str:
+    """Return a framework's message without its secrets, as JSON."""
+    try:
+        given = json.loads(text)
+        safe = redact_message(given)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"An original must be JSON: {error}. Pass the message as json.dumps writes it."
+        ) from error
+    return text if safe == given else write_original(safe)
+
+
+def write_original(message: object) -> str:
+    """Return a framework's message as JSON that every database takes. Raise `InputError` where JSON cannot hold
+    it."""
+    try:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        return text if not has_surrogate(text) else json.dumps(message, separators=(",", ":"))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"The message is not JSON: {error}. Pass plain dicts, lists, texts and numbers."
+        ) from error
+
+
+def without_original(data: str) -> str:
+    """Return the content of a record without the message that it carries for a framework, unless it says nothing
+    else."""
+    content = _loaded(data) if f'"{ORIGINAL}":' in data else {}
+    content.pop(ORIGINAL, None)
+    return _JSON.encode(content) if any(content.values()) else data
+
+
+def cleaned_original(data: str, clean: Callable[[str], str]) -> str:
+    """Return the content of a record with other texts in the message that it carries for a framework."""
+    content = _loaded(data)
+    try:
+        before = json.loads(content[ORIGINAL])
+        after = _with_texts(before, clean)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return data
+    return data if after == before else _JSON.encode(content | {ORIGINAL: write_original(after)})
+
+
+def _with_texts(value: object, clean: Callable[[str], str]) -> object:
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {key: _with_texts(inner, clean) for key, inner in value.items()}
+        case list():
+            return [_with_texts(inner, clean) for inner in value]
+        case _:
+            return value
+
+
+def _loaded(data: str) -> dict[str, Any]:
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _fits(value: object, name: str, default: object) -> bool:

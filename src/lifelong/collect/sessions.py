@@ -121,6 +121,15 @@ class Sessions:
         )
         return [from_row(row) for row in rows]
 
+    def of_connectors(self, owner: str, connectors: Iterable[str]) -> list[str]:
+        """Return the ids of the sessions of the owner's agents that came by one of these connectors."""
+        rows = self._tx.many(
+            "SELECT s.id FROM sessions s JOIN agents a ON a.id = s.agent_id "
+            "WHERE a.owner = ? AND a.cache_key >= ? AND a.cache_key < ?",
+            [(owner, f"/connectors/{one}/", f"/connectors/{one}0") for one in connectors],
+        )
+        return [row[0] for row in rows]
+
     def recent(self, owner: str, limit: int, before: Session | None = None) -> list[Session]:
         """Return the sessions of the owner's agents older than `before`, newest first, without memory-agents'."""
         older = " AND (s.created_at, s.id) < (?, ?)" if before else ""

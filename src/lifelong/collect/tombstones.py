@@ -12,7 +12,7 @@ from datetime import datetime
 from secrets import token_hex
 from typing import NamedTuple
 
-from lifelong.collect.history import RecordRow
+from lifelong.collect.history import RecordRow, without_original
 from lifelong.storage.base import Transaction
 from lifelong.types import from_micros, to_micros
 
@@ -142,4 +142,5 @@ def pending_erasures(tx: Transaction) -> list[str]:
 def digest(key: str, row: RecordRow) -> str:
     """Return what tells a record from every other: who said what, and when."""
     kind, provenance, at, data = row
-    return hmac.digest(key.encode(), f"{kind} {provenance} {at} {data}".encode(), "sha256").hex()
+    said = without_original(data)
+    return hmac.digest(key.encode(), f"{kind} {provenance} {at} {said}".encode(), "sha256").hex()

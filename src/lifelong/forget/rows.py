@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import MemoryAgent
 from lifelong.collect.erasures import count_erasure
-from lifelong.collect.history import History, IndexableRecord, RecordRow
+from lifelong.collect.history import History, IndexableRecord, RecordRow, cleaned_original
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.tombstones import Tombstones
 from lifelong.forget.documents import DocumentErasure, RecordTexts, changeset_of, erase_items
@@ -35,11 +35,13 @@ from lifelong.recall.index_writer import reindex_records, text_of
 from lifelong.recall.items import FoundItem, Items
 from lifelong.storage.base import Transaction
 from lifelong.text.words import fold
-from lifelong.types import from_micros
+from lifelong.types import CARRYING_CONNECTORS, ORIGINAL, from_micros
 
 MAX_HOLDERS = 50  # items with the same word that are read
 FIRST_HOLDERS = 4  # of these, those that are read first
 FOLLOWING = 3  # records after a forgotten one, whose facts may quote it as the question that they answer
+
+MIN_REPEATED_WORDS = 3  # of a text that is known where another repeats it; a shorter one must be the same
 
 MakeTranscript = Callable[[Transaction, str, int, int], str]
 """Returns the transcript of a session's records (after, until]; empty where nothing is left."""
@@ -115,6 +117,7 @@ class RowErasure:
             plan,
         )
         plan.experiences = sorted({*plan.experiences, *experiences})
+        self._clean_originals(found, changed, words, [*named, *new])
         again = self._documents.erase({ref.partition("#")[0] for ref in refs}, (), refs, texts)
         gone, rewritten = {*done.gone, *again.gone}, {*done.rewritten, *again.rewritten}
         self._documents.rename(self._named_by(words, rewritten))
@@ -238,6 +241,36 @@ class RowErasure:
             "DELETE FROM corrections WHERE owner = ? AND record_id = ?", [(self._owner, one.id) for one in gone]
         )
         self._end_nothing("record", [str(one.id) for one in gone])
+
+    def _clean_originals(
+        self,
+        found: Sequence[ForgottenRecord],
+        changed: Mapping[int, str],
+        words: Collection[str],
+        sentences: Iterable[str],
+    ) -> None:
+        """Clean the messages that records carry for frameworks: one may hold what several records said, and some
+        repeat what others said."""
+        left = {one.text: changed[one.id] for one in found if changed[one.id]}
+        texts = {" ".join(text.split()) for text in (*(one.text for one in found), *sentences)} - {""}
+        long = [text for text in texts if len(text.split()) >= MIN_REPEATED_WORDS]
+        telling, sessions = WordFinder(words), {one.session_id for one in found}
+        carrying = Sessions(self._tx).of_connectors(self._owner, CARRYING_CONNECTORS)
+        rows = self._tx.many(
+            "SELECT id, session_id, data FROM session_history WHERE session_id = ? AND data LIKE ?",
+            [(one, f'%"{ORIGINAL}":%') for one in sorted({*sessions, *carrying})],
+        )
+        for id_, session_id, data in rows:
+
+            def clean(text: str, own: Collection[str] = texts if session_id in sessions else ()) -> str:
+                flat = " ".join(text.split())
+                if (whole := left.get(text.strip())) is not None:
+                    return whole
+                repeats = flat in own or any(one in flat for one in long) or telling.is_in(text)
+                return FORGOTTEN if repeats else text
+
+            if (cleaned := cleaned_original(data, clean)) != data:
+                self._tx.run("UPDATE session_history SET data = ? WHERE id = ?", cleaned, id_)
 
     def _index_again(self, found: Sequence[ForgottenRecord], changed: Mapping[int, str]) -> None:
         left = [

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifelong.collect.descriptors import TEXTS
+from lifelong.collect.history import safe_original
 from lifelong.collect.recorder import safe_key
 from lifelong.errors import StorageBusy
 from lifelong.forget.documents import DocumentErasure, changeset_of, erase_items
@@ -30,6 +31,7 @@ from lifelong.recall.index_state import IndexStates
 from lifelong.recall.items import Items
 from lifelong.redaction import MARKER, find_secrets, redact, redact_json
 from lifelong.storage.base import Param, Row, Transaction
+from lifelong.types import ORIGINAL
 
 if TYPE_CHECKING:
     from lifelong.wiring import UserParts
@@ -298,8 +300,12 @@ def _safe_json(column: str, text: str) -> str:
         clean = redact_json(given)
     else:
         ids = given.keys() - TEXTS if column == "descriptor" else {"call_id"}
-        clean = {name: value if name in ids else redact_json(value, name) for name, value in given.items()}
+        clean = {name: value if name in ids else _safe_value(name, value) for name, value in given.items()}
     return text if clean == given else json.dumps(clean, ensure_ascii=False, separators=(",", ":"))
+
+
+def _safe_value(name: str, value: object) -> object:
+    return safe_original(value) if name == ORIGINAL and isinstance(value, str) else redact_json(value, name)
 
 
 def _said(data: str) -> str:

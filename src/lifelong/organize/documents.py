@@ -166,10 +166,21 @@ class DocumentStore:
         """Append a paragraph, or replace a text that occurs once: see `Draft.edit`."""
         return self._write(lambda draft: draft.edit(document_id, expected_version, **how), author, note)
 
-    def delete(self, document_id: str, expected_version: int, *, author: str = "person", note: str = "") -> None:
-        """Delete a document; its versions stay. Raise `DocumentInUse` while another one has it as parent or
-        link."""
+    def delete(
+        self,
+        document_id: str,
+        expected_version: int,
+        *,
+        author: str = "person",
+        note: str = "",
+        with_children: bool = False,
+    ) -> None:
+        """Delete a document, `with_children` also all below it; their versions stay. Raise `DocumentInUse` while
+        another one has it as parent or link."""
         draft = self.draft()
+        below = [*self.walk(document_id)][1:] if with_children else []
+        for one in reversed(below):  # children before their parents
+            draft.delete(one.id, one.version)
         draft.delete(document_id, expected_version)
         self._commit(draft, "edit", author, note)
 

@@ -126,7 +126,7 @@ def _model(kind: type, tag: str = "", **names: Any) -> Any:
     some names in its annotations mean here."""
     hints = get_type_hints(kind, localns=names, include_extras=True)
     content: dict[str, Any] = {tag: (Literal[getattr(kind, tag)], ...)} if tag else {}
-    for field in fields(kind):
+    for field in (one for one in fields(kind) if one.name != types.ORIGINAL):
         default = {} if field.default_factory is not MISSING else field.default
         content[field.name] = (hints[field.name], ... if default is MISSING else default)
     return create_model(kind.__name__, __base__=Body, __doc__=kind.__doc__, **content)
