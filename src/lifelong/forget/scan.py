@@ -187,7 +187,8 @@ class SecretScan:
         where = " AND ".join(f"{name} = ?" for name in texts.key)
         for one in rows:
             safe = _all_but_text(one) if texts.place == "record" else one.safe
-            tx.run(f"UPDATE {texts.table} SET {one.column} = ? WHERE {where}", safe, *key)
+            same = f"{where} AND {one.column} = ?"  # a part of it may be forgotten since it was read
+            tx.run(f"UPDATE {texts.table} SET {one.column} = ? WHERE {same}", safe, *key, one.text)
         if texts.place != "experience":
             return set()
         items = Items(tx, self._owner)
