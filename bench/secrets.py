@@ -1,9 +1,9 @@
 """Whether secrets are found in what people, tools and programs write, and nothing else with them.
 
-`secrets/dev.jsonl` and `secrets/held_out.jsonl` (see `DATA.md`) hold texts with secrets, labelled letter by
-letter, and texts that only look as if they had one. A secret counts as found if no stretch of five characters of
-it is left (all of it, where it is shorter) but for what the text around it says as well. Kinds and single texts
-are told of the development texts only; of the others, nothing but totals.
+`secrets/dev.jsonl` (see `DATA.md`) holds texts with secrets, labelled letter by letter, and texts that only look
+as if they had one. A secret counts as found if no stretch of five characters of it is left (all of it, where it is
+shorter) but for what the text around it says as well. Whoever wants an honest figure writes texts that nobody who
+works on the detector has read into `secrets/held_out.jsonl`: of these, nothing but totals is told.
 """
 
 from __future__ import annotations
@@ -103,14 +103,18 @@ def by_kind(texts: Sequence[Labelled]) -> Figures:
 
 def run() -> Figures:
     """Measure, print the table, return the figures."""
-    development, held_out = labelled("dev"), labelled("held_out")
-    figures = measure(held_out, "secrets") | measure(development, "dev")
+    development = labelled("dev")
+    figures = measure(development, "dev")
+    if (FOLDER / "held_out.jsonl").exists():
+        figures |= measure(labelled("held_out"), "secrets")
     kinds = by_kind(development)
     missed = {
         key: f"development texts: {key.removeprefix('dev_kind_')}, % right" for key in kinds if kinds[key] < 100
     }
     figures |= kinds
-    Console().print(table("secrets in texts", figures, GOALS, ALSO | missed))
+    goals = {key: goal for key, goal in GOALS.items() if key in figures}
+    also = {key: text for key, text in ALSO.items() if key in figures}
+    Console().print(table("secrets in texts", figures, goals, also | missed))
     return figures
 
 

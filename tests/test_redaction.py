@@ -330,6 +330,9 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
         ("Your backup codes:\n1. z5o8d-wdw8g\n2. ytvrh-eiuhr", "ytvrh-eiuhr"),
         ("There is a key box beside the door. The code is 7390, then pull.", "7390"),
         ("mot_de_passe: toner-Vide_7", "toner-Vide_7"),
+        ("+---+---+\n| user | password |\n+---+---+\n| carla | mossy-Brick |\n+---+---+", "mossy-Brick"),
+        ("Der Schlüsseltresor geht mit 5830 auf", "5830"),
+        ("Enter this setup key: XP3Z 2HU3 IWJB M3V2", "IWJB"),
         (
             "seed (on paper):\n1. orbit 2. tattoo 3. hungry 4. wheel 5. anxiety 6. cradle 7. spoon 8. lava "
             "9. rifle 10. mimic 11. dawn 12. obscure",
@@ -366,6 +369,7 @@ def test_what_gives_a_secret_away_in_other_words(text: str, secret: str) -> None
         "API key: sk-...4f2a (last used 2 days ago)",
         "def test_blank_password(client):\n    resp = client.post('/login')",
         "needs_password: bool = False",
+        "assert login(password=None).status_code == 401",
         "MD5 (a.gz) = 11b0a3a36e91929f44bf23757f296e6d\nSHA1 (a.gz) = e0d23b65b812fc11cd5d282a5641f51e3ec1974d",
     ],
 )
@@ -395,7 +399,7 @@ def test_hints_hide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_development_texts_are_found() -> None:
-    """S4: a step back shows here; the held-out texts are measured by `make bench PART=secrets` only."""
+    """S4: a step back shows here."""
     figures = secrets.measure(secrets.labelled("dev"), "dev")
     assert figures["dev_found"] >= 98.5
     assert figures["dev_wrong"] <= 1

@@ -294,7 +294,7 @@ _LOGIN_LAST = r"(?i)\smit\s(\S{5,60})\s(?:einloggen|anmelden|rein)"
 _ACCOUNT = rf"(?<![^\W_])(?:{ACCOUNTS})(?![^\W_])[^\n]{{0,50}}?\s/\s?(\S{{4,100}})"
 _APP_PASSWORD = re.compile(r"(?:[a-z]{4} ){3}[a-z]{4}(?![a-z])")
 _PROSE = r"[(\"'„“«]{0,2}(?:[^\W_]+(?:['\u2019-][^\W_]+)*|[-\u2013—])[,:)\"'”“»]{0,2}"
-_GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])"
+_GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])|(?=[A-Z ]{0,12}\d)[A-Z0-9]{4}(?: [A-Z0-9]{4}){3,15}(?!\w)"
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„‚‹「『”»›])")
 _CLOSING = dict(zip("“\u2018«„‚‹「『»›", "”\u2019»“\u2018›」』«‹", strict=True))
 _CLAUSE = (
@@ -320,7 +320,7 @@ _PLACEHOLDER = (
 _CODE = (  # what a program assigns from elsewhere, and prices
     r"(?i)[$@]?[a-z_.>-][\w.>-]*[(\[].*|(?:self|this|os|process|config|settings|env|args|user|req|request|ctx|secrets"
     r"|var|local"
-    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|bool|float|dict|list|https?:.*|\(.*[:=)].*|\([\w.]*"
+    r"|data|module|props|form|params|e|t)\..*|\$[a-z_]+->.*|\$\d[\d.,]*|str|int|bool|float|dict|list|https?:.*|\(.*[:=)].*|\([\w.]*|(?:none|null|true|false)\W.*"
     r"|await|async"
     r"|function|lambda|new|![a-z_]+|&[a-z_]+|\$\{.*|\{\{?.*|\w+\?*\..*\(.*|[a-z]\.[a-z]+,.*|.*;return|\|[-+>]?"
     r"|>[-+]?"
@@ -405,7 +405,7 @@ _NAME_PART = (  # of a name of several words, or of a name that a sign must foll
     r"|(?:key|auth|signature|sig|seed|salt|credential|cookie|bearer|string|str|sess(?:ion_?)?id|(?<![a-z])sid"
     r"|(?<=[_-])(?:pat|sk|pepper|creds?)|(?<![a-z])pass)[\"'\\]{0,3}[:=]?$"
 )
-_CODE_PART = r"^\W*(?:punch|key|combination)(?!\w)"  # of a name of several words
+_CODE_PART = r"^\W*(?:punch|key|combination|geht)(?!\w)"  # of a name of several words
 _LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|log|logged|sign|dane|mots)(?![^\W_])"
 _MIXED_HINT = re.compile(r"[^\W\d_]\S*\d|\d\S*[^\W\d_]|\w[!#$%^&*+~?]\w")
 _LIST_HINT = (
@@ -783,6 +783,8 @@ def _columns(text: str, headings: set[int]) -> Iterator[_Place]:
     column, count, mark, at = -1, 0, "", 0
     for line in text.split("\n") if headings and "\n" in text else ():
         start, at = at, at + len(line) + 1
+        if mark and pattern(r"[-+|=: \t\r]{3,500}").fullmatch(line):
+            continue  # a ruler
         if mark and line.count(mark) == count:
             cells = line.split(mark)
             value = cells[column].strip(" \t\r\"'`*")
@@ -917,8 +919,8 @@ def _is_key(value: str) -> bool:
 def _text_at(text: str, name: re.Match[str], gap: re.Match[str], how: str) -> _Place | None:
     """Return where the value of a password or a token is, given what stands between."""
     sure, start = name.lastgroup == "password", gap.end()
-    if sure and (app := _APP_PASSWORD.match(text, start)):
-        return app.span()
+    if (sure and (whole := _APP_PASSWORD.match(text, start))) or (whole := pattern(_GROUPS).match(text, start)):
+        return whole.span()
     if quoted := _quoted(text, start):
         value = text[slice(*quoted)]
         return quoted if _is_value(value, how, sure) and not _is_example(text, name, value) else None

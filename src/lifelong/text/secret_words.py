@@ -74,7 +74,7 @@ KEYS = {
 """What comes after such a name is a secret if it looks like one."""
 
 PINS = (
-    r"(?<![^\W_])(?:(?:pin|puk|(?:m|i|sms|push|photo|chip)?-?tan|t?otp|nip)\d?(?:[ _-]?(?:code|kod|number"
+    r"(?<![^\W_])(?:(?:pin|puk|(?:m|mobile|i|sms|push|photo|chip)?-?tan|t?otp|nip)\d?(?:[ _-]?(?:code|kod|number"
     r"|nummer|numero|nr))?|cvv2?|cvc2?|csc"
     r"|(?:kod|codigo|code|codice|numero) (?:pin|puk|nip))|пин-?код(?:а|ом)?|暗証番号|핀번호|geheimzahl"
     r"|geheimnummer"
@@ -150,7 +150,7 @@ CODE_THINGS = (
 )
 CODE_VERBS = (
     r"type|enter|punch in|key in|press|dial|disarm\w{0,3}|off|opens?|unlock\w{0,2}"
-    r"|tipp\w{0,2}|eingeben|eintippen|gib|gebt|drucke\w?|entscharf\w{0,3}|ausschalt\w{0,3}|offnet"
+    r"|tipp\w{0,2}|eingeben|eintippen|gib|gebt|drucke\w?|entscharf\w{0,3}|geht mit|ausschalt\w{0,3}|offnet"
     r"|tape[rz]?|compose\w?|saisi\w{1,3}|ouvre|desactiv\w{0,3}|teclea\w?|marca\w?|introduc\w{1,3}|pulsa\w?|abre"
     r"|digit[aei]\w{0,2}|desativ\w{0,3}|premi|premere|inserisci|apre|disattiv\w{0,3}|toets\w{0,2}|intoetsen|druk|opent"
     r"|uitschakel\w{0,3}|uitzetten|wpisz|wpisac|wcisnij|nacisnij|otwiera\w{0,2}|wylacz\w{0,3}|rozbroj\w{0,3}"
