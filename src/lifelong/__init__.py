@@ -154,3 +154,5 @@ if not TYPE_CHECKING:  # which knows the names from above
 
     def __dir__() -> list[str]:
         return __all__
+
+    del TYPE_CHECKING
