@@ -843,6 +843,18 @@ def test_nothing_is_lost_and_all_of_it_can_be_undone(tree: dict[str, str]) -> No
         assert bodies(memory) == before
 
 
+def test_a_quote_without_a_speaker_becomes_nobodys_word(memory: Memory) -> None:
+    """S7: on the page of a person it would be theirs."""
+    database = memory._parts.shared.database
+    organize(
+        database, FakeClock(), people__tom="I cook. [2026-01-04, r1]", findings="I'm vegetarian. [2026-01-05, r1]"
+    )
+    working = WorkingTree(database, OWNER)
+    name = next(name for name, one in working.facts.items() if "vegetarian" in one.fact.text)
+    with pytest.raises(Refused, match="would be the word of Tom"):
+        working.apply(Move(name, "~/memory/people/tom"), by_model=False)
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees(), st.data())
 def test_no_plan_can_lose_anything(tree: dict[str, str], data: st.DataObject) -> None:

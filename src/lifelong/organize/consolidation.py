@@ -347,8 +347,11 @@ class WorkingTree:
         if by_model:
             self._check_policy([entry], entry.fact, head)
         page = head if len(head.body) <= MAX_PAGE_CHARS else self._continuation(head, self.month_of(entry.fact))
+        moved = moved_fact(entry, page.document)
+        if (speaker := speaker_of(page.document, moved)) != entry.speaker:
+            raise Refused(f"{entry.shown} names no speaker, and would be the word of {speaker} in {head.path}")
         said, was = entry.shown, entry.page.path
-        self._carry_out([_Change(entry, moved_fact(entry, page.document), page)])
+        self._carry_out([_Change(entry, moved, page)])
         return f"Move {said} from {was} to {page.path}."
 
     def _split(self, step: Split) -> str:
