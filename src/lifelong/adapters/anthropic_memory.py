@@ -34,7 +34,7 @@ try:
         BetaMemoryTool20250818ViewCommand,
     )
 except ImportError as error:
-    raise ImportError("This needs Anthropic's client: pip install 'lifelong[anthropic]'") from error
+    raise ImportError("This adapter needs Anthropic's client: pip install 'lifelong[anthropic]'") from error
 
 P = ParamSpec("P")
 

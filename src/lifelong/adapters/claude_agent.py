@@ -43,7 +43,7 @@ try:
     )
     from claude_agent_sdk.types import HookEvent
 except ImportError as error:
-    raise ImportError("This needs the Claude Agent SDK: pip install 'lifelong[claude]'") from error
+    raise ImportError("This adapter needs the Claude Agent SDK: pip install 'lifelong[claude]'") from error
 
 log = logging.getLogger("lifelong.adapters")
 

@@ -1,7 +1,6 @@
 """OpenAI Agents SDK: a `Session` whose conversation is remembered, and context before each turn.
 
-    session = LifelongSession(memory, "chat-1")
-    await Runner.run(agent, "Hello!", session=session, run_config=session.run_config())
+    await Runner.run(agent, "Hello!", **LifelongSession(memory, "chat-1").options())
 
 Items are stored as ordinary records, each with the item itself, and come back as the Runner gave them, ids
 included. Nothing is deleted: `pop_item` stores that an item was taken back, and `clear_session` begins a new
@@ -29,7 +28,7 @@ try:
     from agents.memory import SessionSettings
     from agents.run import CallModelData, ModelInputData
 except ImportError as error:
-    raise ImportError("This needs the OpenAI Agents SDK: pip install 'lifelong[openai-agents]'") from error
+    raise ImportError("This adapter needs the OpenAI Agents SDK: pip install 'lifelong[openai-agents]'") from error
 
 log = logging.getLogger("lifelong.adapters")
 
@@ -83,6 +82,10 @@ class LifelongSession:
         await asyncio.to_thread(self._clear)
 
     # Context
+
+    def options(self) -> dict[str, Any]:
+        """Return what `Runner.run` takes to remember: this as its `session`, and `run_config()`."""
+        return {"session": self, "run_config": self.run_config()}
 
     def run_config(self, **options: Any) -> RunConfig:
         """Return a `RunConfig` with these options that has `add_context` as its filter."""
