@@ -87,6 +87,7 @@ def test_the_journal_has_every_call_that_is_not_for_the_wiring() -> None:
         "files",
         "keep_up",
         "make_record",
+        "recent_records",
         "status_notes",
         "touched",
         "write_all",

@@ -667,8 +667,8 @@ def test_a_hook_never_stops_its_host(home: Path, tmp_path: Path, line: Line) -> 
         (["--user", "../x"], "cannot name a user"),
     ):
         answer = line("hook", *words, piped='{"hook_event_name": "SessionStart"}')
-        assert (answer.code, answer.out) == (0, "")
-        assert why in answer.err
+        assert answer.code == 0
+        assert why in (json.loads(answer.out)["systemMessage"] if answer.out else answer.err)
 
 
 HOSTILE = "Ma\x1b]0;owned\x07ra\x9b2J\u202e\u2066 \x1b[31m[red]likes[/red] [link=x]tea[/link]\r\x08"

@@ -159,6 +159,22 @@ def test_everything_about_a_person_goes(mara: Memory) -> None:
     assert mara.search("Where do I live?")[0].text == "I live in Porto."
 
 
+def test_a_reply_that_says_something_else_stays(mara: Memory) -> None:
+    """S6: though the journal tells it in one line with the request that goes."""
+    told = mara.add(
+        [
+            {"role": "user", "content": "Anna Frisk lent me her drill."},
+            {"role": "assistant", "content": "Your passport expires in 2031, by the way."},
+        ]
+    )
+    mara.end_session()
+    mara.organize()
+    assert mara.forget(about="Anna Frisk", dry_run=True).records == (told[0],)
+    assert mara.forget(matching="drill").records == (told[0],)
+    assert_gone(mara, "Frisk", "drill")
+    assert mara.search("When does my passport expire?")[0].text == "Your passport expires in 2031, by the way."
+
+
 def test_what_matches_words_goes_and_nothing_like_it(mara: Memory) -> None:
     """S6: every word, as a word."""
     tell(mara, "The Kestrel budget is 4200 EUR.", "Kestrels nest on the roof.", "The budget of Heron is 90 EUR.")

@@ -47,7 +47,7 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(home: Path, line: Lin
     assert "record    r1                    My sister Zelda works at Quuxcorp as a nurse." in shown
     assert "fact                            My sister Zelda works at Quuxcorp as a nurse." in shown
     assert "document  ~/memory/people/mara  is written again without it" in shown
-    assert "In all: 1 record, 1 fact" in shown
+    assert "In all: 1 record and 1 fact, with" in shown
     assert f"Backups that will still hold it, unless they were deleted: {backup}" in shown
     as_json = line.done("forget", "r1", "--dry-run", "--json").json
     assert as_json["proof"] is None

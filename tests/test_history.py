@@ -603,9 +603,9 @@ def test_unreadable_rows_are_counted_and_marked_like_any_other(
     sixth = memory.append(alice, Note("two"))
     assert memory.sessions.get(session).invalidated_at == sixth
     bad = put_row(database, session, UNREADABLE["unknown type"])
+    assert memory.end_turn(alice)
     memory.end_session(alice)
     assert memory.sessions.get(session).invalidated_at == bad
-    assert memory.end_turn(alice)
 
 
 def test_rows_are_small_and_plain(memory: Memory, alice: Agent, database: Database, clock: FakeClock) -> None:

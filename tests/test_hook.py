@@ -135,6 +135,8 @@ def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
         assert other.stdout
         assert other.stdout.readline() == b"held\n"
         event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "And ruff."}
+        secret = f"My password is {'hunter2x9'}."
+        raw(home, json.dumps(event | {"session_id": "private", "prompt": secret}).encode())
         for _ in range(2):  # an event may come twice
             told = json.loads(raw(home, json.dumps(event).encode()))["systemMessage"]
             assert "busy for too long" in told
@@ -142,6 +144,7 @@ def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
         raw(home, json.dumps(event | {"hook_event_name": "Stop", "last_assistant_message": "Noted."}).encode())
         other.kill()
     assert queue.stat().st_mode & 0o777 == 0o600
+    assert b"hunter2x9" not in queue.read_bytes(), "S4"
     with queue.open("ab") as file:
         file.write(b'{"half a li')  # a process that died
     queued_until = datetime.now(UTC)
@@ -153,6 +156,29 @@ def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
         agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
         late = memory.sessions.history(agent)[1]
         assert late.at < queued_until < late.recorded_at
+
+
+@pytest.mark.parametrize("what", ["agent", "user"])
+def test_what_was_forgotten_is_not_sent_again_by_the_host(
+    fire: Fire, home: Path, transcript: Path, what: str
+) -> None:
+    """S6, F3: a host sends its last turns with every event, also after their agent or the user was forgotten."""
+    fire("UserPromptSubmit", prompt="My bank is in Quuxville.")
+    write(transcript, entry("user", "My bank is in Quuxville."), entry("assistant", reply("Noted.")))
+    fire("Stop")
+    with Memory.open(home) as memory:
+        if what == "agent":
+            memory.forget(agent=memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}")))
+        else:
+            memory.store.forget_user("default")
+    fire("UserPromptSubmit", prompt="What about lunch?")
+    write(transcript, entry("user", "What about lunch?"), entry("assistant", reply("Soup."), timestamp=now()))
+    fire("Stop")
+    assert said(home) == ["What about lunch?", "Soup."]
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat()
 
 
 def test_a_talk_is_stored_as_it_goes_and_opens_the_next(fire: Fire, home: Path, transcript: Path) -> None:

@@ -90,5 +90,6 @@ def test_what_is_forgotten_leaves_every_original(open_memory: Callable[..., Memo
     once = datetime(2026, 2, 1, tzinfo=UTC)
     (gone,) = memory.add(UserMessage("The lamp is blue.", original='{"lamp": 1}', at=once))
     memory.forget(gone)
-    assert memory.add(UserMessage("The lamp is blue.", at=once)) == [gone]
+    again = memory.add(UserMessage("The lamp is blue.", at=once))
+    assert (list(again), [f"r{one.ref}" for one in again.forgotten]) == ([], [gone])
     assert "The lamp is blue." not in {hit.text for hit in memory.list()}

@@ -63,8 +63,8 @@ def from_optional_micros(micros: int | None) -> datetime | None:
 # message that the record before carries.
 
 ORIGINAL = "original"
-CARRYING_CONNECTORS = ("openai-agents", "claude-sessions", "claude-agent")
-"""The connectors of adapters whose records carry messages."""
+CARRYING_AGENTS = ("/connectors/openai-agents/", "/connectors/claude-sessions/", "/task/claude-sessions")
+"""How the cache keys of the agents begin whose records carry messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from lifelong.validation import RECORD_LIMIT_ADVICE, has_surrogate, plain_json, 
 log = logging.getLogger("lifelong.collect")
 
 MAX_SPEAKER_CHARS = 200  # characters
+_STRUCTURE = frozenset({"role", "type", "id", "uuid", "parentUuid", "sessionId", "call_id", "status", "timestamp"})
+"""What of a framework's message nobody said."""
 MAX_ORIGINAL_CHARS = 100_000_000  # it may hold files
 MAX_AHEAD = 86_400_000_000  # microseconds of the clock; another machine's may be some hours fast
 
@@ -350,7 +352,7 @@ def _with_texts(value: object, clean: Callable[[str], str]) -> object:
         case str():
             return clean(value)
         case dict():
-            return {key: _with_texts(inner, clean) for key, inner in value.items()}
+            return {key: inner if key in _STRUCTURE else _with_texts(inner, clean) for key, inner in value.items()}
         case list():
             return [_with_texts(inner, clean) for inner in value]
         case _:

@@ -121,12 +121,12 @@ class Sessions:
         )
         return [from_row(row) for row in rows]
 
-    def of_connectors(self, owner: str, connectors: Iterable[str]) -> list[str]:
-        """Return the ids of the sessions of the owner's agents that came by one of these connectors."""
+    def of_agents(self, owner: str, beginnings: Iterable[str]) -> list[str]:
+        """Return the ids of the sessions of the owner's agents whose cache keys begin so."""
         rows = self._tx.many(
             "SELECT s.id FROM sessions s JOIN agents a ON a.id = s.agent_id "
-            "WHERE a.owner = ? AND a.cache_key >= ? AND a.cache_key < ?",
-            [(owner, f"/connectors/{one}/", f"/connectors/{one}0") for one in connectors],
+            "WHERE a.owner = ? AND a.cache_key LIKE ?",
+            [(owner, f"{one}%") for one in beginnings],
         )
         return [row[0] for row in rows]
 

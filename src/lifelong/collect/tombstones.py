@@ -83,10 +83,11 @@ class Tombstones:
         return [Tombstone(kind, ref, from_micros(at), author) for kind, ref, at, author in rows]
 
     def recent(self, limit: int) -> list[Tombstone]:
-        """Return the newest first."""
+        """Return the newest first; also that a user of this name was forgotten."""
         rows = self._tx.all(
-            "SELECT kind, ref, at, author FROM tombstones WHERE owner = ? ORDER BY at DESC, kind, ref LIMIT ?",
-            *(self._owner, limit),
+            "SELECT kind, ref, at, author FROM tombstones WHERE owner IN (?, ?) "
+            "ORDER BY at DESC, kind, ref LIMIT ?",
+            *(self._owner, self._forgotten_name(), limit),
         )
         return [Tombstone(kind, ref, from_micros(at), author) for kind, ref, at, author in rows]
 
@@ -100,8 +101,13 @@ class Tombstones:
 
     def add_user(self, author: str, now: datetime) -> None:
         """Note that a whole user was forgotten, without the name."""
-        name = hmac.digest(self._key().encode(), self._owner.encode(), "sha256").hex()
-        Tombstones(self._tx, name).add("user", [""], author, now)
+        self._key()
+        Tombstones(self._tx, self._forgotten_name()).add("user", [""], author, now)
+
+    def _forgotten_name(self) -> str:
+        """Return what the tombstone of the user has in the place of the name; empty where nobody was forgotten."""
+        row = self._tx.one("SELECT key FROM digest_keys WHERE id = 1")
+        return hmac.digest(str(row[0]).encode(), self._owner.encode(), "sha256").hex() if row else ""
 
     def find_again(self, rows: Sequence[RecordRow], owners: Collection[str] = ()) -> dict[int, int]:
         """Return which of these rows were forgotten before, or a part of them: their places, and the numbers that

@@ -300,6 +300,8 @@ class Planner:
         for one in found:
             if (what.since and one.at < what.since) or (what.until and one.at >= what.until):
                 continue
+            if one.kind == "journal" and first_record_of(one.ref):
+                continue  # it is made again without what goes of its turn, whose records are found themselves
             if one.kind == "fact" and one.record_id:
                 self._plan.facts.append(one.ref.partition("@")[0])
                 self._add_records(self._own_records([one.record_id]))

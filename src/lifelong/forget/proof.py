@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import mmap
 import os
 import re
@@ -61,6 +62,7 @@ def prove(
     for word in looked:
         found += [f"a search finds {hit.id}" for hit in search(word) if WordFinder([word]).is_in(hit.text)]
     files = [path for path in sorted(home.rglob("*")) if path.is_file() and not path.is_symlink()]
+    queued = sorted(home.parent.glob(f"{glob.escape(home.name)}.hook-*.jsonl"))  # turns that wait to be stored
     files = [
         path
         for path in files
@@ -68,14 +70,14 @@ def prove(
         and os.path.realpath(path) not in backups
         and not _is_of_another(path.relative_to(home), owner)
     ]
-    for path in files:
+    for path in [*files, *queued]:
         is_database = path.parent == home and path.name.startswith("lifelong.db")
         looked_for = (
             traceable(database, [word for word in wanted if word not in living]) if is_database else wanted
         )
         left = _words_in(path, looked_for)
-        found += [f"file {path.relative_to(home).as_posix()}"] if left else []
-    return Proof(len(wanted), len(looked), len(TABLES), len(files), tuple(dict.fromkeys(found)))
+        found += [f"file {os.path.relpath(path, home)}"] if left else []
+    return Proof(len(wanted), len(looked), len(TABLES), len(files) + len(queued), tuple(dict.fromkeys(found)))
 
 
 def traceable(database: Database, words: Sequence[str]) -> list[str]:

@@ -35,13 +35,13 @@ from lifelong.recall.index_writer import reindex_records, text_of
 from lifelong.recall.items import FoundItem, Items
 from lifelong.storage.base import Transaction
 from lifelong.text.words import fold
-from lifelong.types import CARRYING_CONNECTORS, ORIGINAL, from_micros
+from lifelong.types import CARRYING_AGENTS, ORIGINAL, from_micros
 
 MAX_HOLDERS = 50  # items with the same word that are read
 FIRST_HOLDERS = 4  # of these, those that are read first
 FOLLOWING = 3  # records after a forgotten one, whose facts may quote it as the question that they answer
 
-MIN_REPEATED_WORDS = 3  # of a text that is known where another repeats it; a shorter one must be the same
+MIN_KNOWN_WORDS = 3  # of a text that is known where another repeats it; a shorter one must be the same
 
 MakeTranscript = Callable[[Transaction, str, int, int], str]
 """Returns the transcript of a session's records (after, until]; empty where nothing is left."""
@@ -249,24 +249,28 @@ class RowErasure:
         words: Collection[str],
         sentences: Iterable[str],
     ) -> None:
-        """Clean the messages that records carry for frameworks: one may hold what several records said, and some
-        repeat what others said."""
+        """Clean the messages that records carry for frameworks: one may hold what several records said, or repeat
+        what others said. What a record that stays says itself, stays in its message."""
         left = {one.text: changed[one.id] for one in found if changed[one.id]}
         texts = {" ".join(text.split()) for text in (*(one.text for one in found), *sentences)} - {""}
-        long = [text for text in texts if len(text.split()) >= MIN_REPEATED_WORDS]
+        long = [text for text in texts if len(text.split()) >= MIN_KNOWN_WORDS]
         telling, sessions = WordFinder(words), {one.session_id for one in found}
-        carrying = Sessions(self._tx).of_connectors(self._owner, CARRYING_CONNECTORS)
+        carrying = Sessions(self._tx).of_agents(self._owner, CARRYING_AGENTS)
         rows = self._tx.many(
-            "SELECT id, session_id, data FROM session_history WHERE session_id = ? AND data LIKE ?",
+            "SELECT id, session_id, type, data FROM session_history WHERE session_id = ? AND data LIKE ?",
             [(one, f'%"{ORIGINAL}":%') for one in sorted({*sessions, *carrying})],
         )
-        for id_, session_id, data in rows:
+        for id_, session_id, type_, data in rows:
+            own = "" if id_ in changed else " ".join(text_in(type_, data).split())
 
-            def clean(text: str, own: Collection[str] = texts if session_id in sessions else ()) -> str:
+            def clean(text: str, said: str = own, here: bool = session_id in sessions) -> str:
                 flat = " ".join(text.split())
                 if (whole := left.get(text.strip())) is not None:
                     return whole
-                repeats = flat in own or any(one in flat for one in long) or telling.is_in(text)
+                if said and flat in said:
+                    return text
+                known = [one for one in long if one in flat and one not in said]
+                repeats = (here and not said and flat in texts) or known or telling.is_in(text)
                 return FORGOTTEN if repeats else text
 
             if (cleaned := cleaned_original(data, clean)) != data:

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import replace
 
-from lifelong.collect.claude_code import without_host_text
+from lifelong.collect.claude_code import channel_of, without_host_text
 from lifelong.collect.messages import to_records, with_tool_names
 from lifelong.errors import InputError
 from lifelong.importers.base import Conversation, Message, Object, Skip, WholeFiles, object_of, text_of, time_of
@@ -73,7 +73,7 @@ class Codex(WholeFiles):
             if records:
                 at = time_of(entry.get("timestamp")) or begun
                 messages.append(Message(f"{own_id}/{number}", [replace(record, at=at) for record in records]))
-        return Conversation(own_id, messages, channel=folder, skipped=skipped)
+        return Conversation(own_id, messages, channel=channel_of(own_id, folder), skipped=skipped)
 
 
 def _read(kind: str, payload: Object, names: dict[str, str]) -> list[Record]:

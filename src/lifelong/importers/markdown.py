@@ -23,7 +23,7 @@ _DATE = re.compile(r"^(?:date|created|created_at|created-at|updated)[ \t]*:[ \t]
 _CLIPPED = re.compile(
     r"^(?:source|url|link|original_url)[ \t]*:[ \t]*[\"']?https?://", re.MULTILINE | re.IGNORECASE
 )
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
+_HEADING = re.compile(r"(#{1,6})[ \t]++(.*)")
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 
 
@@ -83,7 +83,7 @@ def _sections(body: str) -> Iterator[tuple[int, str, str]]:
         heading = None if fence else _HEADING.fullmatch(line)
         if heading:
             yield level, title, "\n".join(lines)
-            level, title, lines = len(heading[1]), heading[2], []
+            level, title, lines = len(heading[1]), heading[2].rstrip(" \t#"), []
         else:
             lines.append(line)
     yield level, title, "\n".join(lines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -178,7 +179,7 @@ class Source:
                 with archive.open(info) as member:
                     copyfileobj(member, copy, READ_BYTES)
                 self._extracted[info.filename] = copy
-        except (BadZipFile, RuntimeError, NotImplementedError) as error:
+        except (BadZipFile, RuntimeError, NotImplementedError, zlib.error, EOFError) as error:
             raise InputError(
                 f"{info.filename} in {self.path} cannot be read: {error}. Extract it, and name the folder."
             ) from error

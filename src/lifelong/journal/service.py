@@ -219,6 +219,7 @@ class JournalService:
 
     def recent_records(self) -> list[JournalRecord]:
         """Return the records of MEMORY.md and of the files of today and yesterday, some of them twice."""
+        self.keep_up()
         today = self._clock().astimezone(self.zone).date()
         return [*self.records(), *self.records_of_days(today - timedelta(days=1))]
 

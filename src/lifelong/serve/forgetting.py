@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from lifelong.errors import LifelongError
 from lifelong.serve.terminal import counted
 
 if TYPE_CHECKING:
     from lifelong.forget.erasure import ForgetReport
     from lifelong.forget.proof import Proof
+    from lifelong.memory import Memory
+
+
+def store_what_waits(memory: Memory) -> None:
+    """Store what hooks left beside the home, so that it is forgotten as well. What cannot be stored now, the proof
+    finds."""
+    from lifelong.serve.hook.answer import store_queued
+
+    with suppress(LifelongError):
+        store_queued(memory.store)
 
 
 def without_words(report: ForgetReport) -> dict[str, object]:

@@ -86,7 +86,10 @@ def forget(
         raise typer.BadParameter("Say what to forget: an id like r12, a document, or one of the options")
     if not (dry_run or yes or _can_ask(as_json)):
         raise typer.BadParameter("Nobody can be asked here. Look with --dry-run, then repeat it with --yes")
+    from lifelong.serve.forgetting import store_what_waits
+
     with open_memory(home, user) as memory:
+        store_what_waits(memory)
         if everything:
             report = _forget_user(memory, dry_run=dry_run, yes=yes, quiet=as_json)
         else:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from lifelong.collect.descriptors import Descriptor, Subagent
-from lifelong.errors import LifelongError
+from lifelong.errors import LifelongError, StorageBusy
 from lifelong.home import Home, existing_home
 from lifelong.memory import Memory, Store
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.hook.events import Event, parse_event
 from lifelong.serve.hook.queue import HookQueue, StoreRequest, is_lasting
 from lifelong.settings import Settings
-from lifelong.types import Agent, utc_now
+from lifelong.types import Agent, Record, utc_now
 
 log = logging.getLogger("lifelong.serve")
 
 MAX_TOKENS = 3_000  # of a context: at most 9,000 characters, since Claude Code cuts what is longer than 10,000
 MAX_PROMPT_CHARS = 2_000  # of a prompt that are searched for
 MAX_WAIT_SECONDS = 2.0  # for the database
+MAX_TOMBSTONES = 1_000  # in which that of the user or an agent is looked for
 MIN_WORDS = 3  # of a prompt that is searched for: "go on" asks for nothing
 
 OpenMemory = Callable[[], AbstractContextManager[Memory]]
@@ -67,7 +68,8 @@ def _answer(event: Event, user: str, home: Home, opened: OpenMemory) -> str:
     context = problem = ""
     try:
         with opened() as memory:
-            store_queued(memory.store)
+            with suppress(StorageBusy):  # another process stores what waits
+                store_queued(memory.store)
             agent = _store(memory, request)
             stored = True
             context = _context(memory, agent, event)
@@ -97,9 +99,8 @@ def _store(memory: Memory, request: StoreRequest) -> Agent:
     if request.subagent:
         helper: Descriptor = Subagent(request.subagent[0], agent.id, request.subagent[1])
         speaker = memory.agent(helper)
-    if request.records:
-        keys, records = zip(*request.records, strict=True)
-        memory.append_many(speaker, records, keys=keys)
+    if records := _after_forgetting(memory, request.records):
+        memory.append_many(speaker, [one for _, one in records], keys=[key for key, _ in records])
     match request.then:
         case "end_turn":
             memory.end_turn(agent)
@@ -110,6 +111,16 @@ def _store(memory: Memory, request: StoreRequest) -> Agent:
         case _:
             pass
     return agent
+
+
+def _after_forgetting(memory: Memory, records: Sequence[tuple[str, Record]]) -> list[tuple[str, Record]]:
+    """Return the records that are not from before the user or an agent was forgotten: a host sends the last turns
+    again, and the keys by which they were known are gone."""
+    if all(one.at is None for _, one in records):
+        return list(records)
+    forgotten = (one.at for one in memory.admin.forgotten(MAX_TOMBSTONES) if one.kind in ("agent", "user"))
+    since = next(forgotten, None)
+    return [one for one in records if not (since and one[1].at and one[1].at <= since)]
 
 
 def _context(memory: Memory, agent: Agent, event: Event) -> str:

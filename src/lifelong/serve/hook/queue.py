@@ -15,12 +15,14 @@ from filelock import FileLock, Timeout
 
 from lifelong.collect.history import from_json
 from lifelong.errors import AgentDead, ConfigError, InputError, LifelongError, StorageBusy, StorageFull
+from lifelong.redaction import redact_json
 from lifelong.types import Record
 
 log = logging.getLogger("lifelong.serve")
 
 MAX_QUEUE_BYTES = 64 * 2**20
 MAX_LOCK_SECONDS = 2.0
+SAID = ("text", "arguments")  # where a record may hold a secret
 
 
 class StoreRequest(NamedTuple):
@@ -102,13 +104,15 @@ class HookQueue:
 
 
 def _to_line(request: StoreRequest, at: datetime) -> bytes:
-    records = [
-        (key, {"type": one.type, **{name: getattr(one, name) for name in one.__slots__ if name != "type"}})
-        for key, one in request.records
-    ]
-    for _, fields in records:
-        fields["at"] = (fields["at"] or at).isoformat()
+    """Return a request as a line, without secrets."""
+    records = [(key, _fields(one, at)) for key, one in request.records]
     return json.dumps(request._replace(records=tuple(records))._asdict()).encode() + b"\n"  # type: ignore[arg-type]
+
+
+def _fields(record: Record, at: datetime) -> dict[str, object]:
+    fields = {name: getattr(record, name) for name in record.__slots__}
+    safe = {name: redact_json(value, name) if name in SAID else value for name, value in fields.items()}
+    return {"type": record.type, **safe, "at": (record.at or at).isoformat()}
 
 
 def _from_line(line: bytes) -> StoreRequest:

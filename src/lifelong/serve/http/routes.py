@@ -27,6 +27,7 @@ from lifelong.organize.worker import WorkDone
 from lifelong.recall import recall_log
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.relations import Relations
+from lifelong.serve.forgetting import store_what_waits
 from lifelong.serve.http import models
 from lifelong.serve.http.guard import is_from_page
 from lifelong.serve.http.models import (
@@ -159,6 +160,7 @@ def forget(body: models.Forget, memory: UserMemory) -> models.Forgotten:
     false` nothing is changed, and the answer says what would go."""
     user_memory = memory()
     what = body.model_dump(exclude={"ids", "prove"})
+    store_what_waits(user_memory)
     report = user_memory.forget(*body.ids, **what)
     proof = user_memory.admin.prove_forgotten(report) if report and body.prove and not body.dry_run else None
     return models.Forgotten(report=models.ForgetReport.model_validate(report), proof=proof)

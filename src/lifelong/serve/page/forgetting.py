@@ -8,8 +8,9 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from lifelong.forget.erasure import ForgetReport
+from lifelong.forget.preview import ForgetPreview
 from lifelong.redaction import redact
-from lifelong.serve.forgetting import joined, proof_sentence, what_goes, what_is_made_again
+from lifelong.serve.forgetting import joined, proof_sentence, store_what_waits, what_goes, what_is_made_again
 from lifelong.serve.page.context import PageContext
 
 MAX_SHOWN = 200  # of each kind, in a preview
@@ -33,6 +34,7 @@ def forget(page: PageContext) -> Response:
         "forget.html",
         report=report,
         going=_going(report),
+        stays=report.stays[:MAX_SHOWN] if isinstance(report, ForgetPreview) else (),
         in_all=joined(what_goes(report)),
         given=[(name, page.text(name)) for name in NAMED],
         what=page.text("about") or page.text("matching") or page.text("id"),
@@ -61,6 +63,7 @@ def forgotten(page: PageContext) -> Response:
 
 def _named(page: PageContext) -> partial[ForgetReport]:
     """Return the call that forgets what the request names."""
+    store_what_waits(page.memory)
     return partial(
         page.memory.forget,
         *([page.text("id")] if page.text("id") else []),
