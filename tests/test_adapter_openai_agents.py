@@ -16,6 +16,7 @@ import pytest
 from agents import Agent, Runner, function_tool
 from agents.memory import Session, SessionSettings
 from agents.models.openai_provider import OpenAIProvider
+from agents.run import CallModelData, ModelInputData
 
 from lifelong import Memory, ToolResult, UserMessage
 from lifelong.adapters.openai_agents import LifelongSession
@@ -228,6 +229,23 @@ def test_what_is_forgotten_leaves_the_items(open_memory: Callable[..., Memory]) 
     assert memory.admin.prove_forgotten(report).found == ()
     memory.append(memory.agents.list()[0], UserMessage("I was added by hand."))
     assert asyncio.run(session.get_items())[-1] == {"role": "user", "content": "I was added by hand."}
+
+
+def test_the_same_question_in_a_later_turn_gets_what_is_known_then(open_memory: Callable[..., Memory]) -> None:
+    """R8, S6: a context is kept for one turn only."""
+    memory = open_memory()
+    session = LifelongSession(memory, "chat-1")
+    asked: list[Any] = [{"role": "user", "content": "Where do I live?"}]
+
+    def context() -> str:
+        data = CallModelData(ModelInputData(input=list(asked), instructions=None), Agent(name="Assistant"), None)
+        return str(asyncio.run(session.add_context(data)).input[:-1])
+
+    (told,) = memory.add("I live in Porto.")
+    assert "Porto" in context()
+    memory.forget(told)
+    asked[:0] = [*asked, {"role": "assistant", "content": "I see."}]
+    assert "Porto" not in context()
 
 
 def test_originals_survive_export_and_import(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tests.pages import ON, fill, hostile, served
 from tests.test_page import VIEWS, links
 
 DESKTOP, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
+LAPTOP = ViewportSize(width=1190, height=800)
 SETTLED = 30_000  # ms that anything may take on a slow machine
 GROUND = "getComputedStyle(document.body).backgroundColor"
 DETECTOR = "window.ran = () => { window.hasRun = true; }"
@@ -111,7 +112,7 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [DESKTOP, LAPTOP, PHONE], ids=["desktop", "laptop", "phone"])
 def test_every_view_fits_its_window(visit: Visit, address: str, size: ViewportSize) -> None:
     """In light and in dark."""
     page = visit(viewport=size, color_scheme="dark")

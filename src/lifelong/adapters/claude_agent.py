@@ -223,7 +223,7 @@ class _Hooks:
         event = cast("dict[str, Any]", given)
         try:
             context = await asyncio.to_thread(self._handle, event)
-        except LifelongError as error:
+        except (LifelongError, LookupError) as error:
             log.error("%s was not handled, and Claude goes on without: %s", event.get("hook_event_name"), error)
             return {}
         if not context:

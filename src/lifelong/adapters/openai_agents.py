@@ -57,7 +57,7 @@ class LifelongSession:
         self._descriptor = User(CONNECTOR, person_of(memory.user), session_id)
         memory.agents.look_up(self._descriptor)  # raises now where the id cannot name a session
         self._lock = threading.Lock()
-        self._last_context = ("", "")
+        self._last_context = ((0, ""), "")
 
     # agents.memory.Session
 
@@ -97,17 +97,18 @@ class LifelongSession:
         items = list(data.model_data.input)
         place = next((at for at in reversed(range(len(items))) if _is_users(items[at])), None)
         if place is not None and (message := _said(items[place])):
-            context = await asyncio.to_thread(self._context, message)
+            turn = sum(map(_is_users, items))
+            context = await asyncio.to_thread(self._context, message, turn)
             items[place:place] = [{"role": "user", "content": context}] if context else []
         return ModelInputData(input=items, instructions=data.model_data.instructions)
 
-    def _context(self, message: str) -> str:
+    def _context(self, message: str, turn: int) -> str:
         """Return the context of a message: the same one for each call of the model in a turn."""
         known, context = self._last_context
-        if known != message:
+        if known != (turn, message):
             agent = self._memory.agents.look_up(self._descriptor)
             context = self._memory.context(message, agent=agent, tokens=self._tokens)
-            self._last_context = (message, context)
+            self._last_context = ((turn, message), context)
         return context
 
     # Records
