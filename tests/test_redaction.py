@@ -214,6 +214,8 @@ def test_what_gives_a_secret_away(text: str, secret: str, kind: str) -> None:
         "v1.2.3-alpha.20230101+build.5f3e2d1",
         "order 1234567812345678, call +1 415 555 2671",
         "IBAN DE89370400440532013000",
+        "Use a cashback credit card (e.g., 1% back) + an app (e.g., 5% off) [Assistant, 2023-05-22, r110]",
+        "Research local building codes and regulations [2023-05-22, r4123, until 2024-01-01 by r5123]",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

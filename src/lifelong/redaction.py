@@ -439,6 +439,8 @@ _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its 
 _NAMED = {"password": "password", "pin": "PIN", "token": "token", "key": "token"}
 _KINDS = (*_FORMATS, *_AROUND, "PIN", "private key", "card number", "random token", "recovery code", "seed phrase")
 MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence key)\]")
+_BRACKETS = re.compile(r"\[[^\[\]]{2,500}\]")
+_CITED = re.compile(r"(?<![\w-])r\d{1,18}(?![\w-])")
 _MAX_ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
 _MAX_HINT_CHARS = 60  # a longer word may be anything
 _MAX_WORDS, _MAX_CLAUSE_CHARS, _MAX_QUOTE_CHARS, _MAX_PLACEHOLDER_CHARS = 12, 300, 5_000, 100
@@ -555,7 +557,7 @@ def _spans(text: str) -> list[_Span]:
     looks = [look for needed, look in _LOOKS if any(suspected & bits == bits for bits in needed)]
     if not looks or (looks == [_cards] and not _CARD_START.search(text)):
         return []
-    text = MARKER.sub(_covered, text)
+    text = _BRACKETS.sub(_without_citations, MARKER.sub(_covered, text))
     if suspected & _FRAME_LIKE and "BEGIN" in text:
         text = pattern(_PUBLIC_BLOCK).sub(_covered, text)
     found = [span for look in looks for span in look(text)]
@@ -571,6 +573,11 @@ def _spans(text: str) -> list[_Span]:
 
 def _covered(found: re.Match[str]) -> str:
     return ";" * len(found[0])
+
+
+def _without_citations(found: re.Match[str]) -> str:
+    """Cover the records that a fact cites: their numbers open nothing."""
+    return _CITED.sub(_covered, found[0])
 
 
 @cache
