@@ -722,20 +722,3 @@ def test_sources_hold_no_secret(full: Memory) -> None:
     hits = everything(full.search("glassblower router password", 20))
     assert hits
     assert not any("Tr0ub4dor" in hit.text for hit in hits)
-
-
-def test_a_correction_does_not_take_the_users_name(tmp_path: Path) -> None:
-    """R2, R11: a correction names its speaker, plain messages do not; the user's name stands for both."""
-    memory = Memory.open(tmp_path, user="nora")
-    for text in (
-        "I work at Skanska as a bridge engineer.",
-        "Our dentist is Dr. Holm, next appointment 9 December.",
-        "I like climbing on Tuesdays.",
-    ):
-        memory.add(text)
-    memory.end_session()
-    memory.organize()
-    (dentist,) = [hit for hit in memory.list("fact") if "dentist" in hit.text]
-    memory.correct(dentist.id, "Our dentist is Dr. Holm, next appointment 10 December 9:00.")
-    assert memory.search("Where does Nora work?", 1)[0].text == "I work at Skanska as a bridge engineer."
-    memory.close()

@@ -101,13 +101,12 @@ class ParsedQuery:
 
 def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]], user: str = "") -> ParsedQuery:
     """Parse a question. `speakers` has, for each word of a speaker's name, the speakers who have it. The name of
-    `user` stands for "I", unless several people speak, one of them under it."""
+    `user` stands for "I", unless somebody speaks under it."""
     text = text[:MAX_PARSED_CHARS]
     folded = fold(text)
     words = [QueryWord(word, query_stems(word), question_weight(word)) for word in query_words(text)]
     others = [one for one in words if one.word != fold(user)]
-    is_alone = fold(user) not in speakers or speakers.keys() <= {fold(user)}
-    names_user = len(words) > len(others) > 0 and is_alone
+    names_user = len(words) > len(others) > 0 and fold(user) not in speakers
     words = others if names_user else words
     begins = _BEGINS_QUESTION.match(folded) is not None and len(folded.split()) >= MIN_QUESTION_WORDS
     is_question = "?" in text or count_pieces(text) > MAX_LOOKUP_WORDS or begins
@@ -117,7 +116,7 @@ def parse_query(text: str, asked_at: datetime, speakers: Mapping[str, Set[str]],
     return ParsedQuery(
         text=text,
         words=words,
-        people={one for one in _people(text, speakers) if not (names_user and fold(one) == fold(user))},
+        people=_people(text, speakers),
         wants=NUMBER * bool(_ASKS_NUMBER.search(folded)) | DATED * bool(_ASKS_TIME.search(folded)),
         of_user=(names_user or bool(_ASKS_OWN.search(folded))) and not of_assistant,
         of_assistant=of_assistant,
