@@ -466,6 +466,7 @@ def test_as_of_a_past_time(memory: Memory, clock: FakeClock) -> None:
         ("x", {"kinds": "record"}, "Give a list"),
         ("x", {"kinds": 5}, "Give a list"),
         ("x", {"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
+        ("x", {"since": MARCH, "until": MARCH}, "range of time is empty"),
         ("a\0b", {}, "question"),
     ],
 )

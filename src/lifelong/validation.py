@@ -112,6 +112,12 @@ def validate_time(value: object, what: str) -> datetime:
     return moment
 
 
+def validate_range(since: datetime | None, until: datetime | None) -> None:
+    """Refuse a range of time that holds nothing."""
+    if since and until and until <= since:
+        raise InputError("The range of time is empty: `until` must be later than `since`.")
+
+
 def validate_record_id(record: object) -> int:
     """Return the number of a record that was named by it, as "r33" or as "33"."""
     if isinstance(record, str) and _RECORD_ID.fullmatch(record):

@@ -28,6 +28,7 @@ from lifelong.text.names import NAMELESS, names
 from lifelong.text.sentences import sentences
 from lifelong.text.words import content_words, fold
 from lifelong.types import Document, to_micros
+from lifelong.validation import validate_range
 
 MAX_SENTENCE_CHARS = 2_000
 MAX_PREVIEWED_TURNS = 1_000  # whose replies a dry run looks at
@@ -129,8 +130,7 @@ class WhatToForget:
                 "Say what to forget: ids (r12, f7), a document's path, a session, an agent, about=, matching=, or "
                 "a range of time. A whole user goes with store.forget_user(name)."
             )
-        if self.since and self.until and self.until <= self.since:
-            raise InputError("The range of time is empty: `until` must be later than `since`.")
+        validate_range(self.since, self.until)
 
 
 class Staying(NamedTuple):

@@ -35,7 +35,7 @@ from lifelong.recall.word_match import WordEmbedder
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
-from lifelong.validation import validate_count, validate_text, validate_time
+from lifelong.validation import validate_count, validate_range, validate_text, validate_time
 
 log = logging.getLogger("lifelong.recall")
 
@@ -238,4 +238,5 @@ def validate_filter(
     for name, time_ in (("since", since), ("until", until), ("as_of", as_of)):
         if time_ is not None:
             validate_time(time_, name)
+    validate_range(since, until)
     return SearchFilter(agent_id, wanted, since, until, as_of)
