@@ -149,7 +149,7 @@ class PostgresGround:
 
     def __init__(self, folder: Path, url: str) -> None:
         self._folder = folder
-        self._url = url
+        self.url = url
 
     @classmethod
     @contextmanager
@@ -165,7 +165,7 @@ class PostgresGround:
             server.cleanup()
 
     def open(self, home: str, *, connections: int = 8) -> Memory:
-        where = {"url": self._url, "schema_name": home, "pool_size": connections}
+        where = {"url": self.url, "schema_name": home, "pool_size": connections}
         return Memory.open(self._folder / home, storage=where)
 
     def trace(self, memory: Memory, agent: Agent) -> Script:
@@ -184,12 +184,19 @@ class PostgresGround:
         return Script.of(memory, seen, record_id)
 
     def floor(self, home: str) -> Floor:
-        return PostgresFloor(self._url, home)
+        return PostgresFloor(self.url, home)
 
     def settle(self) -> None:
-        with psycopg.connect(self._url, autocommit=True) as connection:
+        with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
             connection.execute("CHECKPOINT")
+
+    def size(self) -> int:
+        """Return the bytes of the whole database on disk."""
+        with psycopg.connect(self.url) as connection:
+            row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        assert row
+        return int(row[0])
 
 
 class PostgresFloor:
