@@ -30,8 +30,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crewai") / "venv"
     found = folder / "bin/python"
     for command in (
-        [UV, "venv", "-q", "--python", sys.executable, folder],
-        [UV, "pip", "install", "-q", "--python", found, "-e", f"{ROOT}[crewai]", "pytest"],
+        [str(UV), "venv", "-q", "--python", sys.executable, str(folder)],
+        [str(UV), "pip", "install", "-q", "--python", str(found), "-e", f"{ROOT}[crewai]", "pytest"],
     ):
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         if ran.returncode and "dns error" in ran.stderr:
@@ -43,8 +43,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_storage_does_what_crewai_asks(python: Path, tmp_path: Path) -> None:
     """F1: what `crewai_storage.py` checks."""
     checks = ROOT / "tests/crewai_storage.py"
-    options = ["-q", "--noconftest", "-c", os.devnull, "--rootdir", tmp_path, "-p", "no:cacheprovider"]
-    command = [python, "-m", "pytest", *options, "--basetemp", tmp_path / "tests", checks]
+    options = ["-q", "--noconftest", "-c", os.devnull, "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+    command = [str(python), "-m", "pytest", *options, "--basetemp", str(tmp_path / "tests"), str(checks)]
     environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout[-8_000:]

@@ -257,7 +257,7 @@ def test_a_file_that_is_cut_off_or_not_json(memory: Memory, tmp_path: Path) -> N
     assert (cut.conversations, cut.skipped) == (2, {"the end of a file that is cut off": 1})
     wrong = data.replace('"Chat b."', "Chat b").replace("Chat c.", "Chat c, \\u00e9.").encode()
     report = memory.import_from(put(tmp_path / "wrong.json", wrong.replace(b"Chat a.", b"Chat a, \xe9.")))
-    assert report.skipped == {sources.NOT_JSON: 1, sources.NOT_UTF8: 1}
+    assert report.skipped == {f"an entry that is {one}": 1 for one in (sources.NOT_JSON, sources.NOT_UTF8)}
     for name, content, expected in (
         ("u16.json", json.dumps([talk("a", "x", MAY)]).encode("utf-16"), "is in UTF-16; convert it to UTF-8"),
         ("page.json", b"<html>no</html>", "is of no kind that can be imported"),
@@ -608,6 +608,21 @@ def test_json_lines(memory: Memory, tmp_path: Path) -> None:
     plain = put_lines(tmp_path / "log.jsonl", *[{"role": "user", "content": "ok"}] * 3)
     assert memory.import_from(plain).added == 3
     assert memory.import_from(plain).added == 0
+
+
+def test_ids_that_are_no_uuids_belong_to_their_conversation(memory: Memory, tmp_path: Path) -> None:
+    """F4: tools that write the shape of an export number the messages of each conversation anew."""
+
+    def tree(own: str, text: str) -> dict[str, Any]:
+        said = {"id": "1", "author": {"role": "user"}, "create_time": MAY, "content": {"parts": [text]}}
+        return {"id": own, "mapping": {"1": {"id": "1", "message": said}}, "current_node": "1"}
+
+    chats = put(tmp_path / "chats.json", [tree("a", "My cat is Mia."), tree("b", "My dog is Bo.")])
+    assert memory.import_from(chats).added == 2
+    assert memory.import_from(chats).added == 0
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"role": "user", "content": "Hi"}\n{\n')
+    assert memory.import_from(broken).skipped == {"a line that is not valid JSON": 1}
 
 
 def test_chats_that_begin_alike_lose_nothing(memory: Memory, tmp_path: Path) -> None:

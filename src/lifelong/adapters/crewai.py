@@ -18,7 +18,6 @@ from typing import Any, Self
 from lifelong.adapters.values import Group, Values, body_of, content
 from lifelong.errors import InputError
 from lifelong.memory import Memory
-from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.draft import Draft
 from lifelong.redaction import redact_json
 from lifelong.types import Document, Hit
@@ -61,7 +60,7 @@ class LifelongStorage:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._values = Values(memory, "crewai", "CrewAI")
-        self._embedder = StaticEmbedder()
+        self._embedder = memory._parts.shared.word_embedder
         self._texts: OrderedDict[tuple[float, ...], str] = OrderedDict()
         self._lock = Lock()
 

@@ -108,8 +108,8 @@ def _group(piece: Piece) -> _Group:
 
 
 def _name(source: Source, number: int) -> str:
-    """Return the name of the messages of a file that name no conversation: the same wherever the file lies, and when
-    it has grown; another one for another file of the same name."""
+    """Return the name of the messages of a file that name no conversation: the same wherever the file lies, and
+    when it has grown; another one for another file of the same name."""
     head = (object_of(one.content) for one in source.lines(number) if isinstance(one, Piece))
     said = [one for one in islice(head, MAX_HEAD_LINES) if "messages" not in one and not _conversation_id(one)]
     return f"{PurePosixPath(source.files[number].name).name}/{_first_exchange(said)}"

@@ -145,9 +145,7 @@ class Source:
                 if isinstance(data, str):
                     yield Broken(data)
                     continue
-                content = parse(data)
-                place = Place(number, start, len(data))
-                yield content if isinstance(content, Broken) else Piece(place, file.name, file.modified, content)
+                yield self._piece(Place(number, start, len(data)), data, "an entry")
 
     def lines(self, number: int) -> Iterator[Piece | Broken]:
         """Yield the objects of a file of JSON Lines, each parsed. Empty lines are left out."""
@@ -156,9 +154,13 @@ class Source:
             if isinstance(line, str):
                 yield Broken(line)
             elif line.strip():
-                content = parse(line)
-                place = Place(number, start, len(line))
-                yield content if isinstance(content, Broken) else Piece(place, file.name, file.modified, content)
+                yield self._piece(Place(number, start, len(line)), line, "a line")
+
+    def _piece(self, place: Place, data: bytes, what: str) -> Piece | Broken:
+        file, content = self.files[place.file], parse(data)
+        if isinstance(content, Broken):
+            return Broken(f"{what} that is {content.reason}")
+        return Piece(place, file.name, file.modified, content)
 
     def read(self, place: Place) -> bytes:
         """Return the bytes at a place."""
