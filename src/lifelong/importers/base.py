@@ -151,8 +151,8 @@ def digest(value: object) -> str:
 
 
 def message_key(own: str, conversation: str) -> str:
-    """Return the key of a message by its own id: a UUID is the message's everywhere, also in a branch of a chat; any
-    other id is its conversation's alone."""
+    """Return the key of a message by its own id. A UUID is the message's everywhere, also in a branch of a chat;
+    any other id is its conversation's alone."""
     return own if _UUID.fullmatch(own) else f"{conversation}/{own}"
 
 
