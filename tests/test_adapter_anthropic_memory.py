@@ -146,7 +146,10 @@ def test_what_binds_waits_for_a_person(tmp_path: Path) -> None:
         assert "waits for a person's review" in use(
             "create", "/memories/style.md", file_text="Always answer in French."
         )
-        assert "does not exist" in use.refused("view", "/memories/style.md")
+        for command in ("view", "delete"):
+            held = use.refused(command, "/memories/style.md")
+            assert "/memories/style.md is not there. Not written yet: it waits for a person's review as v1" in held
+        assert len(memory.reviews.list()) == 1, "a person decides on what waits, and no deletion"
         use("create", "/memories/note.md", file_text="The kettle is red. The password is hunter2!Secret")
         assert "hunter2" not in use("view", "/memories/note.md")
         assert "wait for a person's review" in use.refused(

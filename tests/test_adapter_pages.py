@@ -36,6 +36,7 @@ MODULES = {
     "openai_agents": ("agents", "openai-agents"),
     "claude_agent": ("claude_agent_sdk", "claude"),
     "anthropic_memory": ("anthropic", "anthropic"),
+    "crewai": ("crewai", "crewai"),
 }
 """Each adapter, with the module that it needs and the extra that installs it."""
 

@@ -13,6 +13,7 @@ import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -256,7 +257,7 @@ def test_a_file_that_is_cut_off_or_not_json(memory: Memory, tmp_path: Path) -> N
     assert (cut.conversations, cut.skipped) == (2, {"the end of a file that is cut off": 1})
     wrong = data.replace('"Chat b."', "Chat b").replace("Chat c.", "Chat c, \\u00e9.").encode()
     report = memory.import_from(put(tmp_path / "wrong.json", wrong.replace(b"Chat a.", b"Chat a, \xe9.")))
-    assert report.skipped == {sources.NOT_JSON: 1, sources.NOT_UTF8: 1}
+    assert report.skipped == {f"an entry that is {one}": 1 for one in (sources.NOT_JSON, sources.NOT_UTF8)}
     for name, content, expected in (
         ("u16.json", json.dumps([talk("a", "x", MAY)]).encode("utf-16"), "is in UTF-16; convert it to UTF-8"),
         ("page.json", b"<html>no</html>", "is of no kind that can be imported"),
@@ -282,6 +283,13 @@ def test_an_export_in_a_zip(memory: Memory, tmp_path: Path, monkeypatch: pytest.
             archive.writestr(f"export/conversations-00{part}.json", json.dumps(some, indent=1))
     report = memory.import_from(tmp_path / "export.zip")
     assert (report.kind, report.conversations, report.added, report.skipped) == ("chatgpt", 27, 54, {})
+    monkeypatch.setattr(sources, "disk_usage", lambda place: SimpleNamespace(free=100))
+    with pytest.raises(InputError, match=r"has room for 0\.0\. Extract it elsewhere"):
+        memory.import_from(tmp_path / "export.zip")
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b" " * (sources.MAX_ENTRY_BYTES + 1) + b"]")
+    with pytest.raises(InputError, match=r"times its packed size, which no export has\. If you trust it, extract"):
+        memory.import_from(tmp_path / "bomb.zip")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("users.json", "[]")
     with pytest.raises(InputError, match=r"it holds users\.json"):
@@ -504,7 +512,7 @@ def test_transcripts_of_codex(memory: Memory, tmp_path: Path) -> None:
 
 
 def test_memories_of_mem0(memory: Memory, tmp_path: Path) -> None:
-    """F4: one record each; one that was updated since is added."""
+    """F4, S5: one record each, as the agent's word, unless a person vouches; one that was updated is added."""
     one = {
         "id": "m1",
         "memory": "Is allergic to penicillin",
@@ -518,9 +526,17 @@ def test_memories_of_mem0(memory: Memory, tmp_path: Path) -> None:
     place = put(tmp_path / "mem0.json", {"results": [one, two, {"id": "m3", "memory": " "}], "relations": []})
     report = memory.import_from(place)
     assert (report.kind, report.added, report.skipped) == ("mem0", 2, {"a memory without text": 1})
-    assert [one.record.provenance for session in stored(memory, "mem0") for one in session] == ["agent", "user"]
+    assert [one.record.provenance for session in stored(memory, "mem0") for one in session] == ["agent", "agent"]
+    memory.organize()
+    assert memory.search("penicillin")[0].trust == "agent"
+    assert [one.text for one in memory.reviews.list()] == ["Prefers short answers"]
+    assert "penicillin" not in memory.context()
+    assert memory.import_from(place, vouch=True, dry_run=True).added == 2
+    assert memory.import_from(place, vouch=True).vouched
     memory.organize()
     assert "penicillin" in memory.context()
+    with pytest.raises(InputError, match="Only what a model wrote can be vouched for"):
+        memory.import_from(put(tmp_path / "c.json", WHOLE["chatgpt"]), vouch=True)
     put(
         place, [{**one, "memory": "Is allergic to penicillin and nuts", "updated_at": "2025-01-01T00:00:00Z"}, two]
     )
@@ -592,6 +608,41 @@ def test_json_lines(memory: Memory, tmp_path: Path) -> None:
     plain = put_lines(tmp_path / "log.jsonl", *[{"role": "user", "content": "ok"}] * 3)
     assert memory.import_from(plain).added == 3
     assert memory.import_from(plain).added == 0
+
+
+def test_ids_that_are_no_uuids_belong_to_their_conversation(memory: Memory, tmp_path: Path) -> None:
+    """F4: tools that write the shape of an export number the messages of each conversation anew."""
+
+    def tree(own: str, text: str) -> dict[str, Any]:
+        said = {"id": "1", "author": {"role": "user"}, "create_time": MAY, "content": {"parts": [text]}}
+        return {"id": own, "mapping": {"1": {"id": "1", "message": said}}, "current_node": "1"}
+
+    chats = put(tmp_path / "chats.json", [tree("a", "My cat is Mia."), tree("b", "My dog is Bo.")])
+    assert memory.import_from(chats).added == 2
+    assert memory.import_from(chats).added == 0
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"role": "user", "content": "Hi"}\n{\n')
+    assert memory.import_from(broken).skipped == {"a line that is not valid JSON": 1}
+
+
+def test_chats_that_begin_alike_lose_nothing(memory: Memory, tmp_path: Path) -> None:
+    """F4: a file without ids is known wherever it lies; another one of the same name, by what is said in it."""
+
+    def chat(*texts: str) -> list[dict[str, str]]:
+        roles = ("assistant", "user") * len(texts)
+        return [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
+
+    greeting = "Hi! How can I help?"
+    first = put_lines(tmp_path / "a/chat.jsonl", *chat(greeting, "Where is Oslo?", "In Norway.", "ok"))
+    second = put_lines(tmp_path / "b/chat.jsonl", *chat(greeting, "Where is Rome?", "In Italy.", "ok"))
+    assert memory.import_from(first).added == memory.import_from(second).added == 4
+    assert memory.import_from(tmp_path).added == 0
+    put_lines(first, *chat(greeting, "Where is Oslo?", "In Norway.", "ok", "Anything else?"))
+    assert memory.import_from(tmp_path).added == 1
+    assert sorted(map(len, said(memory, "jsonl"))) == [4, 5]
+    same = [{"messages": chat(greeting, "hi", "Hello.", place, "ok")} for place in ("Oslo", "Rome")]
+    assert memory.import_from(put_lines(tmp_path / "lines.jsonl", *same)).added == 7
+    assert memory.import_from(tmp_path / "lines.jsonl").added == 0
 
 
 # Whatever stands there

@@ -626,13 +626,16 @@ class Memory:
         path: str | Path,
         kind: str | None = None,
         *,
+        vouch: bool = False,
         dry_run: bool = False,
         progress: Progress = _no_progress,
     ) -> ImportReport:
         """Store what people have elsewhere: an export of ChatGPT or Claude, transcripts of Claude Code or Codex,
         memories of mem0, Markdown notes, or chats as JSON Lines; `kind` names which, where it is not recognized.
         Each conversation becomes a session that has ended, with the original times. What is here already is not
-        stored again. With `dry_run` nothing is stored. Call `organize` afterwards, or let a worker run."""
+        stored again. Memories of mem0 are the agent's word, since a model wrote them; with `vouch`, the user's,
+        for a person who has read them. With `dry_run` nothing is stored. Call `organize` afterwards, or let a
+        worker run."""
         from lifelong.importers.importing import Target, import_source
 
         recorder, known_agents = self._parts.shared.recorder, dict[Descriptor, str]()
@@ -653,7 +656,8 @@ class Memory:
             *(person_of(self.user), append, find_known, lambda record: recorder.validate([record])),
             *(self.settings.collect.max_record_chars, self._clock()),
         )
-        return import_source(validate_path(path, "The import"), kind, target, dry_run=dry_run, progress=progress)
+        place = validate_path(path, "The import")
+        return import_source(place, kind, target, vouch=vouch, dry_run=dry_run, progress=progress)
 
     # Closing
 

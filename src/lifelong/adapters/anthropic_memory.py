@@ -63,6 +63,7 @@ class _Files:
 
     def __init__(self, memory: Memory, author: str) -> None:
         self._documents = memory.documents
+        self._reviews = memory.reviews
         self._writer = memory.reviews.documents_of(author)
         self._owner = memory.user
         self._author = author
@@ -74,7 +75,7 @@ class _Files:
         if place == MEMORY_ROOT or (document and not _is_file_name(path) and self._children(document)):
             return self._listing(_shown(place, is_folder=True), place)
         if not document or not self._is_file(document):
-            raise _missing(path)
+            raise self._missing(path)
         return f"Here's the content of {path} with line numbers:\n{_numbered(_lines(document.body), view_range)}"
 
     @_for_model
@@ -130,11 +131,11 @@ class _Files:
         if place == MEMORY_ROOT:
             raise ToolError(f"Error: Cannot delete the {ROOT} directory itself.")
         if not document:
-            raise _missing(path)
+            raise self._missing(path)
         if _is_file_name(path) and self._children(document):
-            self._write(document, "")  # the folder of the same document stays
-        else:
-            self._documents.delete(document.id, document.version, author=self._author, with_children=True)
+            # the folder of the same document stays
+            return self._write(document, "") or f"Successfully deleted {path}"
+        self._documents.delete(document.id, document.version, author=self._author, with_children=True)
         return f"Successfully deleted {path}"
 
     @_for_model
@@ -144,7 +145,7 @@ class _Files:
         if MEMORY_ROOT in (old, new):
             raise ToolError(f"Error: Cannot rename the {ROOT} directory itself.")
         if not document:
-            raise _missing(old_path)
+            raise self._missing(old_path)
         if self._find(new):
             raise ToolError(f"Error: The destination {new_path} already exists.")
         if _is_file_name(old_path) and self._children(document):
@@ -186,7 +187,7 @@ class _Files:
         if place == MEMORY_ROOT or (document and not self._is_file(document)):
             raise ToolError(f"Error: The path {path} is a directory, not a file.")
         if not document:
-            raise _missing(path)
+            raise self._missing(path)
         return document
 
     def _write(self, document: Document, body: str) -> str:
@@ -199,6 +200,13 @@ class _Files:
             body=body,
         )
         return waits(made) if isinstance(made, Review) else ""
+
+    def _missing(self, path: object) -> ToolError:
+        """Return the error for a path where there is nothing, or nothing but what waits for review."""
+        place = _place(path)
+        if held := [one for one in self._reviews.list() if one.kind == "document" and one.where == place]:
+            return ToolError(f"Error: The path {path} is not there. {waits(held[0])} The person decides on it.")
+        return ToolError(f"Error: The path {path} does not exist. View {ROOT} to see what there is.")
 
     def _make_folders(self, place: str) -> None:
         if place == MEMORY_ROOT or self._find(place):
@@ -241,10 +249,6 @@ def _shown(place: str, *, is_folder: bool = False) -> str:
 
 def _is_file_name(path: object) -> bool:
     return str(path).endswith(SUFFIX)
-
-
-def _missing(path: object) -> ToolError:
-    return ToolError(f"Error: The path {path} does not exist. View {ROOT} to see what there is.")
 
 
 def _title(slug: str) -> str:

@@ -8,6 +8,7 @@ more in the order of time. A piece that cannot be read is skipped with a reason,
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -29,6 +30,7 @@ KINDS = {
 """The formats, in the order in which a source is tried, and what each reads."""
 
 MAX_KEY_CHARS = 100
+_UUID = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
 
 Object: TypeAlias = Mapping[str, object]
 
@@ -146,6 +148,12 @@ def digest(value: object) -> str:
     """Return a short hash of a JSON value."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
     return blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def message_key(own: str, conversation: str) -> str:
+    """Return the key of a message by its own id. A UUID is the message's everywhere, also in a branch of a chat;
+    any other id is its conversation's alone."""
+    return own if _UUID.fullmatch(own) else f"{conversation}/{own}"
 
 
 def short_key(key: str) -> str:

@@ -18,6 +18,7 @@ from lifelong.importers.base import (
     Skip,
     digest,
     list_of,
+    message_key,
     object_of,
     text_of,
     time_of,
@@ -56,7 +57,7 @@ class ChatGPT(JsonEntries):
                 continue  # the root, as a rule
             last = time_of(said.get("create_time")) or last
             try:
-                key, records = _read(text_of(said.get("id")) or node_id, said, last)
+                key, records = _read(message_key(text_of(said.get("id")) or node_id, own_id), said, last)
             except Skip as skip:
                 skipped.append(str(skip))
                 continue

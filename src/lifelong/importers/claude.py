@@ -15,6 +15,7 @@ from lifelong.importers.base import (
     Skip,
     digest,
     list_of,
+    message_key,
     object_of,
     text_of,
     time_of,
@@ -51,7 +52,7 @@ class Claude(JsonEntries):
                 continue
             if records:
                 at = time_of(one.get("created_at"), given.get("created_at"))
-                key = text_of(one.get("uuid")) or f"{own_id}/{number}"
+                key = message_key(text_of(one.get("uuid")) or str(number), own_id)
                 messages.append(Message(key, [replace(record, at=record.at or at) for record in records]))
         return Conversation(own_id, messages, text_of(given.get("name")), skipped=skipped)
 

@@ -32,6 +32,7 @@ RECORDS_PER_WRITE = 500
 CHARS_PER_WRITE = 2_000_000
 MAX_TITLE_CHARS = 200
 DEFAULT_CHANNEL = "import"
+WRITTEN_BY_MODELS = ("mem0",)  # kinds of which each text is the agent's word, unless a person vouches for it
 FORGOTTEN = "forgotten here before"
 _LAST = datetime.max.replace(tzinfo=UTC)
 
@@ -43,8 +44,8 @@ Progress = Callable[[str, int, int], object]
 class ImportReport:
     """What was found, and what became of it. `how` says how the kind was recognized. `messages` have one record or
     several: `added` of these are new, `known` were here before. `skipped` counts what was left out, by the reason.
-    `units` are what a conversation and a message are called there. With `dry_run` nothing was stored: `added` is
-    what would be."""
+    `units` are what a conversation and a message are called there. `vouched`: what a model wrote there is the
+    user's word. With `dry_run` nothing was stored: `added` is what would be."""
 
     kind: str
     label: str
@@ -57,6 +58,7 @@ class ImportReport:
     known: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     units: tuple[str, str] = ("conversation", "message")
+    vouched: bool = False
     dry_run: bool = False
 
 
@@ -90,14 +92,25 @@ def list_kinds() -> str:
 
 
 def import_source(
-    path: Path, kind: str | None, target: Target, *, dry_run: bool = False, progress: Progress
+    path: Path,
+    kind: str | None,
+    target: Target,
+    *,
+    vouch: bool = False,
+    dry_run: bool = False,
+    progress: Progress,
 ) -> ImportReport:
     """Read what is at the path, and store what is new of it, unless it is a dry run."""
     if kind is not None and kind not in KINDS:
         raise InputError(f"Unknown kind {kind!r:.100}. What can be imported:\n{list_kinds()}")
     with Source(path) as source:
         kind, how = (kind, "you said so") if kind else recognize(source)
-        task = _Import(kind, how, source, target, progress)
+        if vouch and kind not in WRITTEN_BY_MODELS:
+            raise InputError(
+                f"Only what a model wrote can be vouched for: {', '.join(WRITTEN_BY_MODELS)}. This was read as "
+                f"{KINDS[kind]}. Leave out --vouch."
+            )
+        task = _Import(kind, how, source, target, progress, vouch=vouch)
         try:
             task.survey(count_known=dry_run)
         except OSError as error:
@@ -113,8 +126,11 @@ def import_source(
 class _Import:
     """One import: what was found so far, and where."""
 
-    def __init__(self, kind: str, how: str, source: Source, target: Target, progress: Progress) -> None:
+    def __init__(
+        self, kind: str, how: str, source: Source, target: Target, progress: Progress, *, vouch: bool
+    ) -> None:
         self._importer: Importer = get_importer(kind)
+        self._vouch = vouch
         self._kind = kind
         self._how = how
         self._source = source
@@ -194,6 +210,7 @@ class _Import:
             *(self._first, self._last, self._stored.added, self._stored.known),
             skipped=dict(self.skipped.most_common()),
             units=self._importer.units,
+            vouched=self._vouch,
             dry_run=dry_run,
         )
 
@@ -238,7 +255,10 @@ class _Import:
             for record in message.records:
                 last = record.at.astimezone(UTC) if record.at and record.at <= latest else last
                 records.append(replace(_cleaned(record, self._target.max_chars), at=last))
-            if records:
+            if records and self._vouch:  # another record than the one that was the agent's word
+                said = [replace(record, provenance="user") for record in records]
+                messages.append(Message(f"{message.key}/user", said))
+            elif records:
                 messages.append(Message(message.key, records))
         return found._replace(messages=messages)
 

@@ -1,6 +1,6 @@
 """Read memories of mem0: what `get_all` returns, `{"results": [{"id", "memory", …}]}` or the list alone.
 
-Each memory is a note: the user's word if it belongs to a user, the agent's if it belongs to an agent only.
+Each memory is a note, as the agent's word: a model wrote it, whoever it is about.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ class Mem0(JsonEntries):
         if not text.strip():
             raise Skip("a memory without text")
         at = time_of(given.get("updated_at"), given.get("created_at"))
-        by_agent = given.get("role") == "assistant" or not (given.get("user_id") or not given.get("agent_id"))
-        whose = text_of(given.get("agent_id") if by_agent else given.get("user_id"))
+        whose = text_of(given.get("user_id") or given.get("agent_id"))
         key = f"{given.get('id')}/{digest(text)}"  # a memory that was updated is another one
-        note = Note(text, provenance="agent" if by_agent else "user", at=at)
+        note = Note(text, at=at)
         return Conversation("memories", [Message(key, [note])], "memories", channel=whose)
 
 

@@ -18,8 +18,8 @@ from functools import cached_property
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from shutil import copyfileobj
-from tempfile import TemporaryFile
+from shutil import copyfileobj, disk_usage
+from tempfile import TemporaryFile, gettempdir
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -28,6 +28,8 @@ from lifelong.errors import InputError
 
 MAX_ENTRY_BYTES = 64 * 2**20  # of a conversation, a line or a file that is read whole
 READ_BYTES = 2**20
+MAX_UNPACKED_BYTES = 32 * 2**30  # of a file in a zip archive
+MAX_UNPACKED_TIMES = 300  # its packed size, where it is large: texts shrink to a tenth, only bombs to a thousandth
 SAMPLE_FILES, SAMPLE_ENTRIES = 5, 20  # that are looked at to recognize a format
 SUFFIXES = (".json", ".jsonl", ".md", ".markdown")
 TOO_LONG = f"longer than {MAX_ENTRY_BYTES // 2**20} MB"
@@ -143,9 +145,7 @@ class Source:
                 if isinstance(data, str):
                     yield Broken(data)
                     continue
-                content = parse(data)
-                place = Place(number, start, len(data))
-                yield content if isinstance(content, Broken) else Piece(place, file.name, file.modified, content)
+                yield self._piece(Place(number, start, len(data)), data, "an entry")
 
     def lines(self, number: int) -> Iterator[Piece | Broken]:
         """Yield the objects of a file of JSON Lines, each parsed. Empty lines are left out."""
@@ -154,9 +154,13 @@ class Source:
             if isinstance(line, str):
                 yield Broken(line)
             elif line.strip():
-                content = parse(line)
-                place = Place(number, start, len(line))
-                yield content if isinstance(content, Broken) else Piece(place, file.name, file.modified, content)
+                yield self._piece(Place(number, start, len(line)), line, "a line")
+
+    def _piece(self, place: Place, data: bytes, what: str) -> Piece | Broken:
+        file, content = self.files[place.file], parse(data)
+        if isinstance(content, Broken):
+            return Broken(f"{what} that is {content.reason}")
+        return Piece(place, file.name, file.modified, content)
 
     def read(self, place: Place) -> bytes:
         """Return the bytes at a place."""
@@ -175,6 +179,7 @@ class Source:
             if info.file_size <= READ_BYTES:
                 return BytesIO(archive.read(info))
             if info.filename not in self._extracted:
+                self._check_size(info)
                 copy = cast("BinaryIO", self._stack.enter_context(TemporaryFile()))  # noqa: SIM115
                 with archive.open(info) as member:
                     copyfileobj(member, copy, READ_BYTES)
@@ -186,6 +191,23 @@ class Source:
         copy = self._extracted[info.filename]
         copy.seek(0)
         return _Kept(copy)
+
+    def _check_size(self, info: ZipInfo) -> None:
+        """Raise `InputError` for a file of the archive that is too large to unpack. More than it says of itself is
+        never read of it."""
+        size, room = info.file_size, disk_usage(gettempdir()).free
+        about = f"{info.filename} in {self.path} has {size / 2**30:,.1f} GiB unpacked"
+        is_bomb = size > MAX_ENTRY_BYTES and size > MAX_UNPACKED_TIMES * info.compress_size
+        if is_bomb or size > MAX_UNPACKED_BYTES:
+            raise InputError(
+                f"{about}, {size // max(info.compress_size, 1):,} times its packed size, which no export has. If "
+                "you trust it, extract it, and name the folder."
+            )
+        if size > room:
+            raise InputError(
+                f"{about}, and {gettempdir()} has room for {room / 2**30:,.1f}. Extract it elsewhere, and name "
+                "the folder; or set TMPDIR."
+            )
 
 
 class _Kept(BytesIO):

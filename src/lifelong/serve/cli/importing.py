@@ -38,6 +38,12 @@ def import_(
             metavar="KIND",
         ),
     ] = None,
+    vouch: Annotated[
+        bool,
+        typer.Option(
+            "--vouch", help="Take memories of mem0, which a model wrote, for the user's word: you have read them."
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be imported.")] = False,
     organize: Annotated[
         bool, typer.Option("--organize/--no-organize", help="Organize it now, or leave that to a worker.")
@@ -68,10 +74,14 @@ def import_(
 
     with Store.open(existing_home(home).path) as store:
         if kind == "lifelong" or (kind is None and is_export(path.expanduser())):
+            if vouch:
+                raise typer.BadParameter("An export of lifelong keeps whose word each thing is: leave out --vouch")
             _import_user(store, path, user, dry_run=dry_run, as_json=as_json)
         else:
             memory = store.user(DEFAULT_USER if user is None else user)
-            _import_from(memory, path, kind, dry_run=dry_run, organize=organize, as_json=as_json)
+            with showing_progress("Importing", quiet=as_json) as progress:
+                done = memory.import_from(path, kind, vouch=vouch, dry_run=dry_run, progress=progress)
+            _finish(memory, done, organize=organize, as_json=as_json)
 
 
 def _import_user(store: Store, folder: Path, user: str | None, *, dry_run: bool, as_json: bool) -> None:
@@ -93,11 +103,11 @@ def _import_user(store: Store, folder: Path, user: str | None, *, dry_run: bool,
     print_done(f"The user {done.user} is imported: {what_is_held(admin.stats(), done.files)}.")
 
 
-def _import_from(
-    memory: Memory, path: Path, kind: str | None, *, dry_run: bool, organize: bool, as_json: bool
-) -> None:
-    with showing_progress("Importing", quiet=as_json) as progress:
-        done = memory.import_from(path, kind, dry_run=dry_run, progress=progress)
+def _finish(memory: Memory, done: ImportReport, *, organize: bool, as_json: bool) -> None:
+    """Organize what was imported, and say what became of it."""
+    from lifelong.importers.importing import WRITTEN_BY_MODELS
+
+    dry_run = done.dry_run
     if not as_json:
         print_text(_summary(done))
     counts = {}
@@ -109,6 +119,11 @@ def _import_from(
     if as_json:
         print_json({"user": memory.user, "report": done, **counts})
         return
+    if done.kind in WRITTEN_BY_MODELS and not done.vouched:
+        print_text(
+            "A model wrote these, so they are the agent's word: search finds them, what binds waits for review. "
+            "If you have read them and they are right, import them with --vouch: then they are the user's."
+        )
     if dry_run:
         print_text(f"Nothing was stored. {counted(done.added, 'record')} would be new.")
         return
