@@ -61,7 +61,8 @@ def _round(kind: str, place: Path) -> Round:
     ]
     try:
         for process in started:
-            assert process.stdout and process.stdout.readline() == "open\n", f"{command} did not open"
+            assert process.stdout
+            assert process.stdout.readline() == "open\n", f"{command} did not open"
         for process in started:
             assert process.stdin
             process.stdin.write("go\n")

@@ -694,6 +694,11 @@ MIGRATIONS: tuple[Migration, ...] = (
         "how often something of a user was forgotten",
         ("CREATE TABLE erasure_counts (owner TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL)",),
     ),
+    Migration(
+        22,
+        "whether a worker finished something lately",
+        ("CREATE INDEX idx_inbox_done ON inbox (done_at) WHERE done_at IS NOT NULL",),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -328,6 +329,10 @@ class _Transaction:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
+    def now(self) -> datetime:
+        """A file is used on one machine, so its clock is the one that everybody shares."""
+        return utc_now()
+
     def all(self, sql: str, *params: Param) -> list[Row]:
         check_open(self._connection)
         return self._connection.execute(sql, params).fetchall()
@@ -418,9 +423,10 @@ def _pragma(connection: apsw.Connection, text: str) -> Any:
 
 
 def _patience(timeout: float) -> Callable[[int], bool]:
-    """Wait for another process's writer: briefly, since it may be free for a tenth of a millisecond only, and never
-    in step with the others. A wait grows with the time waited, to a fiftieth of it, so that who waits for a long
-    transaction costs next to nothing; but never beyond MAX_POLL_SECONDS, so that nobody is overtaken for long."""
+    """Wait for another process's writer: briefly, since it may be free for a tenth of a millisecond only, and
+    never in step with the others. A wait grows with the time waited, to a fiftieth of it, so that who waits for a
+    long transaction costs next to nothing; but never beyond MAX_POLL_SECONDS, so that nobody is overtaken for
+    long."""
     started = 0.0
 
     def wait(tries: int) -> bool:
