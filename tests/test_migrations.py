@@ -227,8 +227,9 @@ def fill_21(tx: Transaction) -> None:
 
 
 def fill_22(tx: Transaction) -> None:
-    """What version 22 added: an index over what was done, of which there is some."""
+    """What version 22 added: an index over what was done, and a part of a rebuild."""
     tx.run("UPDATE inbox SET done_at = 7 WHERE id = (SELECT min(id) FROM inbox)")
+    tx.run("INSERT INTO rebuild_progress VALUES (4, 0, 7)")
 
 
 FILL = dict(

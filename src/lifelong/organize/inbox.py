@@ -297,8 +297,8 @@ class Inbox:
 
     def silent(self, now: datetime, limit: timedelta) -> tuple[int, datetime] | None:
         """Return the item of the whole home whose worker has sent no heartbeat for longest, and when the last one
-        was; none if every worker sent one within the limit, or within two fifths of its lease if that is longer. It
-        sends one each third of its lease."""
+        was; none if every worker sent one within the limit, or within two fifths of its lease if that is longer:
+        it sends one each third."""
         row = self._tx.one(
             "SELECT id, due_at - lease_length FROM inbox WHERE due_at IS NOT NULL AND state = 'leased' "
             "AND due_at - lease_length < ? AND due_at - lease_length * 3 / 5 < ? ORDER BY 2, 1 LIMIT 1",

@@ -75,6 +75,12 @@ class Transaction(Protocol):
         ...
 
     @property
+    def check_fulltext(self) -> tuple[str, ...]:
+        """Return the statements that raise `IndexCorrupt` where `item_words` is damaged. Ask it for words before:
+        only then does a connection know what others wrote."""
+        ...
+
+    @property
     def reset_fulltext(self) -> tuple[str, ...]:
         """Return the statements that empty `item_words`, also when it is damaged."""
         ...

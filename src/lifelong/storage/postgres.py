@@ -311,6 +311,7 @@ class _Transaction:
     fulltext_match = "words @@ CAST(? AS tsquery)"
     fulltext_and = " & "
     fulltext_newest = "rowid + 0 DESC"  # by the key alone it would read every row until it has enough
+    check_fulltext: tuple[str, ...] = ()
     reset_fulltext = ("DELETE FROM item_words",)
 
     def __init__(self, connection: Connection) -> None:

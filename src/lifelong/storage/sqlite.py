@@ -324,6 +324,7 @@ class _Transaction:
     fulltext_match = "item_words MATCH ?"
     fulltext_and = " "
     fulltext_newest = "rowid DESC"
+    check_fulltext = ("INSERT INTO item_words (item_words, rank) VALUES ('integrity-check', 0)",)
     reset_fulltext = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
 
     def __init__(self, connection: apsw.Connection) -> None:
