@@ -623,9 +623,14 @@ def test_health_stats_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -
     assert "4 record" in line.done("stats").out
     assert line.done("ledger", "--json").json == []
     assert "No model was called" in line.done("ledger").out
-    assert line.done("doctor").out.startswith("✓")
+    told = line.done("doctor").out
+    assert told.startswith("✓")
+    left = line.done("doctor", "--json").json["unindexed"]
+    assert left == line.done("health", "--json").json["unindexed"]
+    assert ("the index is complete" in told) == (left == 0), "it agrees with health"
     assert line.done("verify", "--json").json == {"sound": True, "faults": []}
     assert line.done("rebuild", "--json").json == {"rebuilt": True}
+    assert "the index is complete" in line.done("doctor").out
     assert line.done("worker", "--once", "--json").json["organized"] == 0
 
 
