@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -280,14 +280,25 @@ class IndexRebuild:
         """Index the next records. Return the last id, or none where that was all."""
         records = self._unforgotten(lambda: self._records(after, until), lambda one: one[0])
         for owner, those in groupby(records, key=lambda one: one[0]):
-            reindex_records(self._tx, owner, [one for _, one in those], now)
-        for owner in {one[0] for one in records}:
+            if owner:
+                reindex_records(self._tx, owner, [one for _, one in those], now)
+            else:
+                self._erase_unreadable([one.record_id for _, one in those])
+        for owner in {one[0] for one in records} - {""}:
             FeedbackRows(self._tx, owner).apply()
         if len(records) == ROWS_PER_BATCH:
             return records[-1][1].record_id
         every = "(SELECT DISTINCT owner, id FROM documents) d"
         self._tx.run(f"INSERT INTO rebuild_progress SELECT {DOCUMENTS}, 0, count(*) FROM {every}")
         return None
+
+    def _erase_unreadable(self, records: Iterable[int]) -> None:
+        """Delete the items of records that cannot be read any more, whosever they are."""
+        for record in records:
+            for owner, id_ in self._tx.all(
+                "SELECT owner, id FROM items WHERE kind = 'record' AND ref = ?", str(record)
+            ):
+                Items(self._tx, owner).erase([id_])
 
     def _index_documents(self, after: int, until: int, now: datetime) -> int | None:
         """Index the next documents, counted in the order of their ids: one that is made meanwhile indexes itself,
