@@ -9,6 +9,9 @@ for a message of about 190 characters in a session past the threshold, so that e
 - **64 threads over own commits**: the same 64 against as many with a raw connection each, who run the same
   statements and commit for themselves.
 - **a million over a thousand**: the median append to a home of a million records against one of a thousand.
+- **4 processes**: the throughput of four processes with 200 appends each against four that only insert the
+  message into a SQLite file, each committing for itself, and how much longer the slowest hundredth takes than the
+  median (see `processes`). SQLite only: PostgreSQL queues its writers itself.
 - **syncs an append**: how often SQLite asks the disk to keep what it was given.
 
 The crowd's goals are judged with one agent for all 64. That is the kinder workload: a group then takes one row
@@ -35,6 +38,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from bench.databases import MESSAGE, Ground, PostgresGround, SQLiteGround
 from bench.goals import Figures, Goal, table
 from bench.measure import Call, medians, rates
+from bench.processes import several_processes
 from bench.syncs import sync_us, syncs_per_append
 from lifelong import Agent, Memory, User
 from lifelong.storage.base import Transaction
@@ -50,6 +54,8 @@ GOALS = {
     "threads64_over_sequential": Goal("64 threads over sequential, rate", "≥", 4),
     "threads64_over_own_commits": Goal("64 threads over own commits, rate", "≥", 8),
     "million_over_thousand": Goal("a million over a thousand, time", "≤", 1.3),
+    "processes_over_raw": Goal("4 processes over 4 that insert only, rate", "≥", 0.5),
+    "processes_p99_over_p50": Goal("4 processes, p99 over p50", "≤", 20),
     "syncs_per_append": Goal("syncs an append", "=", 1),
 }
 
@@ -67,6 +73,11 @@ ALSO = {
     "sequential_own_agents_per_second": "sequential round 64 agents, a second",
     "threads64_own_agents_per_second": "64 threads, own agents, a second",
     "own_commits_own_agents_per_second": "own commits, own agents, a second",
+    "processes_per_second": "4 processes, a second",
+    "raw_processes_per_second": "4 that insert only, a second",
+    "raw_processes_p99_over_p50": "4 that insert only, p99 over p50",
+    "processes_longest_ms": "4 processes, the longest append, ms",
+    "raw_processes_longest_ms": "4 that insert only, the longest insert, ms",
 }
 
 COLUMNS = {"SQLite": SQLiteGround.prefix, "PostgreSQL": PostgresGround.prefix}
@@ -81,11 +92,13 @@ def run() -> Figures:
     with (
         tempfile.TemporaryDirectory(prefix="lifelong-bench-") as name,
         PostgresGround.started(Path(name)) as postgres,
-        _progress(console, 1 + 2 * len(PARTS)) as step,
+        _progress(console, 2 + 2 * len(PARTS)) as step,
     ):
         folder = Path(name)
         step("syncs")
         figures |= {"syncs_per_append": syncs_per_append(folder / "syncs"), "fsync_us": sync_us(folder)}
+        step("SQLite: four processes")
+        figures |= several_processes(folder)
         for ground, title in ((SQLiteGround(folder), "SQLite"), (postgres, "PostgreSQL")):
             for words, part in PARTS:
                 step(f"{title}: {words}")

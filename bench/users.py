@@ -3,6 +3,7 @@
 - **own memory**: of the process (pages that no file backs) when MANY users were asked, over that when FEW were.
 - **memory a user**: its growth between FEW and MANY users, over the users between.
 - **connections**: open descriptors of the home's database files, with all users open.
+- **descriptors**: all that the process has open then, mapped files of vectors included.
 - **threads**: threads of this process that the store started, with all users open.
 
 Each user has a thousand turns of made-up talk, stored and indexed by another process before; BENCH_TURNS says how
@@ -50,6 +51,7 @@ def run() -> dict[str, float]:
                 "users_memory_1000_over_10": many / few,
                 "memory_per_user_kb": (many - few) / (MANY - FEW),
                 "connections": float(descriptors(Path(home))),
+                "descriptors": float(len(list(Path("/proc/self/fd").iterdir()))),
                 "threads": float(threading.active_count() - before),
             }
     print(f"{MANY:,} users with {TURNS:,} turns each; own memory {few:,} kB, then {many:,} kB")

@@ -470,6 +470,8 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         (["documents", "rollback", "999"], 1, "See: lifelong documents history"),
         (["sessions", "show", "nothing"], 1, "See: lifelong sessions list"),
         (["inbox", "retry", "999"], 1, "See: lifelong inbox list"),
+        (["inbox", "release", "999"], 1, "See: lifelong inbox list"),
+        (["inbox", "release"], 1, "Name one item, or --all"),
         (["inbox", "list", "--state", "lost"], 2, "pending, leased, done, dead"),
         (["notes", "show", "../x"], 1, "cannot be"),
         (["notes", "store", "w", "../x", "text"], 1, "cannot be"),
@@ -613,6 +615,7 @@ def test_agents_sessions_and_receipts(home: Path, line: Line) -> None:
     assert line.done("inbox", "list", "--json").json[0]["state"] == "done"
     assert line.done("inbox", "list", "--state", "dead").out.startswith("There is nothing in it")
     assert line.done("inbox", "retry", "--json").json == {"retried": 0}
+    assert line.done("inbox", "release", "--all", "--json").json == {"released": 0}
 
 
 def test_health_stats_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None:
@@ -623,9 +626,14 @@ def test_health_stats_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -
     assert "4 record" in line.done("stats").out
     assert line.done("ledger", "--json").json == []
     assert "No model was called" in line.done("ledger").out
-    assert line.done("doctor").out.startswith("✓")
+    told = line.done("doctor").out
+    assert told.startswith("✓")
+    left = line.done("doctor", "--json").json["unindexed"]
+    assert left == line.done("health", "--json").json["unindexed"]
+    assert ("the index is complete" in told) == (left == 0), "it agrees with health"
     assert line.done("verify", "--json").json == {"sound": True, "faults": []}
     assert line.done("rebuild", "--json").json == {"rebuilt": True}
+    assert "the index is complete" in line.done("doctor").out
     assert line.done("worker", "--once", "--json").json["organized"] == 0
 
 

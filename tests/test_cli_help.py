@@ -38,7 +38,7 @@ NOUNS = {
     "experiences": "list query add",
     "notes": "list show store compact restore",
     "sessions": "list show",
-    "inbox": "list retry",
+    "inbox": "list retry release",
     "review": "list approve edit refuse",
 }
 

@@ -20,8 +20,10 @@ from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.organize.draft import Draft
 from lifelong.organize.organizer import Transcript
+from lifelong.recall import repair
 from lifelong.recall.index_writer import FileSync
 from lifelong.recall.items import Items
+from lifelong.recall.repair import IndexRebuild
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock, ScriptedOrganizer, log_records
 from lifelong.types import Item
@@ -295,3 +297,44 @@ def test_a_run_of_an_agent_that_is_forgotten_ends_quietly(
     assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
     assert "the run was discarded. What it should organize was forgotten." in caplog.text
     assert_gone(other, "Zelda", "Quuxcorp")
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_an_index_that_is_being_rebuilt(
+    open_store: OpenStore,
+    other: Memory,
+    storage: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    rounds: int,
+) -> None:
+    """S6, R1: between two batches; where writers do not wait for each other, also within one."""
+    mara = open_store().user("mara")
+    told = tell(mara, OTHER, SECRET, "I bake bread on Sundays.")
+    worker = mara._parts.shared.index_worker
+    worker.run_until_idle()
+    monkeypatch.setattr(repair, "ROWS_PER_BATCH", 1)
+    mara.admin.rebuild()
+    for _ in range(rounds):
+        worker.run()
+    pause = Once(lambda: other.forget(told[1]))
+    if storage:
+        unforgotten = IndexRebuild._unforgotten
+
+        def read(self: IndexRebuild, rows: Callable[[], list[Any]], owner: Callable[[Any], str]) -> list[Any]:
+            def read_then_pause() -> list[Any]:
+                found = rows()
+                pause()
+                return found
+
+            return unforgotten(self, read_then_pause, owner)
+
+        monkeypatch.setattr(IndexRebuild, "_unforgotten", read)
+    else:
+        pause()
+    worker.run_until_idle()
+    assert pause.times
+    assert_gone(other, "Zelda", "Quuxcorp")
+    assert mara.search("trains")[0].text == OTHER
+    assert mara.admin.verify() == []
+    stray = "SELECT rowid FROM item_words WHERE rowid NOT IN (SELECT id FROM items)"
+    assert not mara._parts.shared.database.read(lambda tx: tx.all(stray))

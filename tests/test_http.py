@@ -381,6 +381,9 @@ def test_the_queue_and_the_home_are_shown(api: Api, store: Store) -> None:
     assert api("retry_inbox") == {"retried": 0}
     api("retry_item", item_id=item["id"])
     api("retry_item", item_id=999, status=404)
+    assert api("release_inbox") == {"released": 0}
+    assert api("release_item", item_id=item["id"]) == {"released": 0}
+    api("release_item", item_id=999, status=404)
     assert api("stats")["items"]["record"] == 1
     assert api("ledger") == []
     figures = api("metrics")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import time
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
@@ -10,10 +13,13 @@ from lifelong import Memory, User, UserMessage
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import MemoryAgent
 from lifelong.errors import InboxItemNotFound, InputError, LeaseLost
+from lifelong.organize.draft import Draft
 from lifelong.organize.inbox import Inbox, Lease
 from lifelong.organize.memory_agent import RetryPolicy
+from lifelong.organize.organizer import Transcript
 from lifelong.storage.base import Database, Transaction
-from lifelong.testing import FakeClock, in_threads
+from lifelong.testing import FakeClock, ScriptedOrganizer, in_threads
+from lifelong.types import InboxItem, utc_now
 from tests.conftest import OpenMemory
 
 LEASE = timedelta(seconds=60)
@@ -246,3 +252,135 @@ def test_claiming_costs_the_same_however_many_stand_behind(queue: Queue) -> None
     queue.take()
     waiting = "SELECT count(*) FROM inbox WHERE due_at < ? AND state = 'pending'"
     assert queue.database.read(lambda tx: tx.one(waiting, 2**61)) == (0,)
+
+
+# Clocks that are wrong
+
+
+YEARS = timedelta(days=3650)
+
+
+def correct(queue: Queue, longest: timedelta = timedelta(days=1)) -> int:
+    return queue.database.write(lambda tx: Inbox(tx).correct_times(queue.clock(), longest))
+
+
+def test_a_lease_from_the_future_is_expired(queue: Queue, clock: FakeClock) -> None:
+    """O4: a lease whose end is further away than its length was taken by a clock that was wrong."""
+    agent = queue.agent("alice")
+    first = queue.put(agent, 1)
+    queue.put(agent, 2)
+    clock.turn(days=3650)
+    lost = queue.take()
+    clock.turn(days=-3650)
+    assert queue.claim() is None
+    assert correct(queue) == 1
+    lease = queue.take()
+    assert (lease.item.id, lease.item.losses) == (first, 1)
+    with pytest.raises(LeaseLost):
+        queue.finish(lost)
+    assert correct(queue) == 0, "a lease of the right time stays"
+    assert queue.claim() is None
+
+
+def test_an_attempt_that_a_wrong_clock_put_off_is_due(queue: Queue, clock: FakeClock) -> None:
+    """O5: what waits, waits for as long as a pause may be, and not for years."""
+    queue.put(queue.agent("alice"), 1)
+    queue.fail(queue.take(), 86_400)
+    assert correct(queue) == 0, "a day is the longest pause"
+    clock.turn(days=-3650)
+    assert correct(queue) == 1
+    assert queue.take().item.attempts == 2
+
+
+def test_a_worker_takes_over_what_a_wrong_clock_holds(queue: Queue, clock: FakeClock) -> None:
+    """O4: without a person; later items of that agent do not wait for years."""
+    agent = queue.agent("alice")
+    queue.put(agent, 1)
+    queue.put(agent, 2)
+    clock.turn(days=3650)
+    queue.take()
+    clock.turn(days=-3650)
+    assert queue.memory.organize().finished == 2
+    assert queue.states() == ["done", "done"]
+
+
+def test_leases_go_by_the_clock_of_the_database(
+    tmp_path: Path, storage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O4: the clock of the machine that a worker runs on does not count where the database has its own. A file is
+    used on one machine, whose clock is the one that everybody shares."""
+
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls.fromtimestamp(time.time(), tz) + YEARS
+
+    def begin(transcript: Transcript, draft: Draft) -> None:
+        seen.extend(memory.inbox.list("leased"))
+
+    seen: list[InboxItem] = []
+    with Memory.open(tmp_path / "home", organizer=ScriptedOrganizer(begin), storage=storage) as memory:
+        alice = memory.agent(User("cli", "alice", "main"))
+        memory.append(alice, UserMessage("one"))
+        memory.end_session(alice)
+        monkeypatch.setattr("lifelong.types.datetime", Ahead)
+        assert utc_now() > datetime.now(UTC) + YEARS / 2, "this machine's clock is wrong"
+        assert memory.organize().finished == 1
+    (item,) = seen
+    now = datetime.now(UTC) + (timedelta() if storage else YEARS)
+    assert item.due_at
+    assert abs(item.due_at - now) < timedelta(hours=1)
+    assert abs(item.created_at - now) < timedelta(hours=1)
+
+
+# A person helps
+
+
+def test_a_person_releases_what_a_worker_holds(queue: Queue) -> None:
+    """O5: `retry` says so, `release` does it, and what the worker still does with it is discarded."""
+    agent = queue.agent("alice")
+    first, second = queue.put(agent, 1), queue.put(agent, 2)
+    lost = queue.take()
+    with pytest.raises(InputError, match=f"lifelong inbox release {first}"):
+        queue.memory.inbox.retry(first)
+    assert queue.memory.inbox.release(second) == 0, "nobody holds it"
+    assert queue.memory.inbox.release(first) == 1
+    with pytest.raises(LeaseLost):
+        queue.finish(lost)
+    lease = queue.take()
+    assert (lease.item.id, lease.item.attempts) == (first, 1), "the attempt did not count"
+    assert queue.memory.inbox.release() == 1
+    with pytest.raises(InboxItemNotFound):
+        queue.memory.inbox.release(999)
+
+
+def test_nobody_releases_what_is_another_users(queue: Queue, open_memory: OpenMemory) -> None:
+    """C0."""
+    first = queue.put(queue.agent("alice"), 1)
+    queue.take()
+    other = open_memory(user="tom")
+    with pytest.raises(InboxItemNotFound):
+        other.inbox.release(first)
+    assert other.inbox.release() == 0
+    assert queue.states() == ["leased"]
+
+
+def test_health_is_red_within_a_minute_of_the_last_progress(queue: Queue, clock: FakeClock) -> None:
+    """O6: items are due, and nobody works on them."""
+    alice, bob = queue.agent("alice"), queue.agent("bob")
+    queue.put(alice, 1)
+    queue.put(bob, 2)
+    clock.turn(seconds=50)
+    assert queue.memory.admin.health().status == "green"
+    lease = queue.take()
+    clock.turn(seconds=30)
+    assert queue.memory.admin.health().status == "green", "one waits for long, but a worker is at it"
+    queue.finish(lease)
+    clock.turn(seconds=29)
+    assert queue.memory.admin.health().status == "green", "it finished something"
+    clock.turn(seconds=30)
+    health = queue.memory.admin.health()
+    assert health.status == "red"
+    assert "no worker makes progress" in health.reasons[0]
+    queue.take()
+    assert queue.memory.admin.health().status == "green"

@@ -66,6 +66,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "inbox.list": (),
     "inbox.counts": (),
     "inbox.retry": (),
+    "inbox.release": (),
     "notes.worker": ("researcher",),
     "notes.workers": (),
     "admin.health": (),

@@ -797,11 +797,11 @@ def test_health_is_red_while_the_oldest_item_is_overdue(
 def test_another_process_sees_that_a_worker_is_stuck_with_a_session(
     memory: Memory, alice: Agent, clock: FakeClock, open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """O6: from a minute on, until it is dispatched or let go."""
+    """O6: within a minute, until it is dispatched or let go."""
     other, seen = open_memory(), list[Health]()
 
     def stuck(*args: Any, **more: Any) -> str:
-        for seconds in (60, 1):
+        for seconds in (50, 1):
             clock.turn(seconds=seconds)
             seen.append(other.admin.health())
         raise ZeroDivisionError
@@ -811,7 +811,7 @@ def test_another_process_sees_that_a_worker_is_stuck_with_a_session(
     memory.organize()
     assert [health.status for health in seen] == ["green", "red"]
     (reason,) = seen[-1].reasons
-    assert f"Session {memory.sessions.list(alice)[0].id} has been with a worker for 61 seconds" in reason
+    assert f"Session {memory.sessions.list(alice)[0].id} has been with a worker for 51 seconds" in reason
     assert other.admin.health().status == "green", "it was let go"
     monkeypatch.undo()
     memory.organize()
@@ -840,8 +840,8 @@ with Memory.open(sys.argv[1]) as memory:
 """
 
 
-@pytest.mark.parametrize(("stuck_with", "status"), [("session", "red"), ("inbox item", "yellow")])
-def test_a_worker_that_is_frozen_is_seen_by_others(tmp_path: Path, stuck_with: str, status: str) -> None:
+@pytest.mark.parametrize("stuck_with", ["session", "inbox item"])
+def test_a_worker_that_is_frozen_is_seen_by_others(tmp_path: Path, stuck_with: str) -> None:
     """O6: no thread of it runs any more, so that it can neither speak nor prolong its lease."""
     ahead = timedelta()
     with Memory.open(tmp_path, clock=lambda: utc_now() + ahead) as memory:
@@ -855,7 +855,7 @@ def test_a_worker_that_is_frozen_is_seen_by_others(tmp_path: Path, stuck_with: s
                 health = memory.admin.health()
             finally:
                 process.kill()
-    assert health.status == status
+    assert health.status == "red"
     assert stuck_with in health.reasons[0].lower()
 
 
@@ -864,7 +864,7 @@ def test_a_long_run_with_signs_of_life_is_not_stuck(open_memory: OpenMemory, clo
     other, seen = open_memory(), list[str]()
 
     def slow(transcript: Transcript, draft: Draft) -> None:
-        for seconds in (60, 1):
+        for seconds in (50, 1):
             clock.turn(seconds=seconds)
             seen.append(other.admin.health().status)
 
@@ -879,4 +879,4 @@ def test_a_long_run_with_signs_of_life_is_not_stuck(open_memory: OpenMemory, clo
         memory = open_memory(organizer=ScriptedOrganizer(script), worker={"lease_seconds": seconds})
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
         assert memory.organize().finished == 1
-    assert seen == ["green", "yellow", "green", "green", "alive"]
+    assert seen == ["green", "red", "green", "green", "alive"]

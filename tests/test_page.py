@@ -480,6 +480,8 @@ def test_a_form_with_a_file_is_refused(full: TestClient) -> None:
 def test_forms_that_cannot_be_done_are_refused(full: TestClient) -> None:
     assert post(full, "/rollback", id="77").status_code == 404
     assert post(full, "/retry", id="77").status_code == 404
+    assert post(full, "/release", id="77").status_code == 404
+    assert post(full, "/release").headers["location"] == "/inbox?done=none"
     assert post(full, "/items", item="r1", do="forget").status_code == 422
     assert post(full, "/items", item="r1", do="correct", text="").status_code == 422
     assert post(full, "/items", item="nope", do="pin").status_code == 404

@@ -160,6 +160,7 @@ class AsyncInbox(AsyncFace):
     list = awaited(InboxView.list)
     counts = awaited(InboxView.counts)
     retry = awaited(InboxView.retry)
+    release = awaited(InboxView.release)
 
 
 class AsyncReviews(AsyncFace):

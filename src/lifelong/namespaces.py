@@ -19,7 +19,7 @@ from lifelong.errors import AgentNotFound, InputError
 from lifelong.models.ledger import Call, Ledger, day_of
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.health import Health, health
-from lifelong.organize.inbox import Inbox
+from lifelong.organize.inbox import Inbox, inbox_now
 from lifelong.recall.items import Items
 from lifelong.redaction import redact
 from lifelong.storage.base import Transaction
@@ -221,7 +221,7 @@ class SessionDirectory(_Namespace):
 
 
 class InboxView(_Namespace):
-    """Look at the transcripts on their way to the memory-agents, and try failed ones again."""
+    """Look at the transcripts on their way to the memory-agents, try failed ones again, release held ones."""
 
     def list(self, *states: ItemState, limit: int = 100) -> builtins.list[InboxItem]:
         """Return the user's items in these states (none named: in any), newest first."""
@@ -235,14 +235,37 @@ class InboxView(_Namespace):
         return self._read(lambda tx: Inbox(tx).counts(self._user))
 
     def retry(self, item_id: int | None = None) -> int:
-        """Try an item again now, or every one that failed for good. Return how many there were."""
+        """Try an item again now, or every one that failed for good. Return how many there were. Raise `InputError`
+        for an item that a worker holds: `release` takes it away."""
         if item_id is not None:
-            validate_position(item_id, "The item's id")
-            self._read(lambda tx: Inbox(tx).get(self._user, item_id))
-        now = self._now()
-        retried = self._parts.shared.database.write(lambda tx: Inbox(tx).retry(self._user, now, item_id))
-        self._parts.shared.wake()
-        return retried
+            item = self._get(item_id)
+            if item.state == "leased":
+                raise InputError(
+                    f"A worker holds inbox item {item_id}{_until(item)}. If that worker is gone, release the "
+                    f"item: lifelong inbox release {item_id}"
+                )
+        return self._change(lambda tx, now: Inbox(tx).retry(self._user, now, item_id))
+
+    def release(self, item_id: int | None = None) -> int:
+        """Take an item from the worker that holds it, or every item that one holds, so that another organizes it.
+        Return how many there were. What the worker still does with it is discarded."""
+        if item_id is not None:
+            self._get(item_id)
+        return self._change(lambda tx, now: Inbox(tx).release_held(self._user, now, item_id))
+
+    def _get(self, item_id: int) -> InboxItem:
+        validate_position(item_id, "The item's id")
+        return self._read(lambda tx: Inbox(tx).get(self._user, item_id))
+
+    def _change(self, work: Callable[[Transaction, datetime], int]) -> int:
+        shared = self._parts.shared
+        changed = shared.database.write(lambda tx: work(tx, inbox_now(tx, shared.clock)))
+        shared.wake()
+        return changed
+
+
+def _until(item: InboxItem) -> str:
+    return f" until {item.due_at:%Y-%m-%d %H:%M:%S} UTC" if item.due_at else ""
 
 
 class NotesDirectory(_Namespace):
@@ -285,7 +308,15 @@ class Admin(_Namespace):
         overdue = timedelta(seconds=self._parts.shared.settings.worker.overdue_seconds)
         notes = self.status_notes()
         hand_over = self._parts.shared.hand_over()
-        return self._read(lambda tx: health(tx, self._user, self._now(), overdue, notes, hand_over))
+        shared = self._parts.shared
+        blocked = bool(shared.organizer.blocked_reason())
+        return self._read(
+            lambda tx: health(
+                *(tx, self._user, inbox_now(tx, shared.clock), overdue, notes, hand_over),
+                blocked=blocked,
+                tick=timedelta(seconds=shared.settings.worker.tick_seconds),
+            )
+        )
 
     def next_due(self) -> tuple[ItemState, datetime] | None:
         """Return the state of the inbox item of the home that is organized next, and when it is due. One that is

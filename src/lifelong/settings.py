@@ -113,7 +113,7 @@ class WorkerSettings(Section):
     threads: int = Field(default=1, ge=1, le=64)
     """How many workers `start` runs in this process. A slow model holds up one of them."""
     lease_seconds: Seconds = 120.0
-    """A worker that gives no sign of life for this long loses its work to another. Clocks must agree."""
+    """A worker that gives no sign of life for this long loses its work to another, by the database's clock."""
     max_attempts: Count = 5
     """An inbox item that failed this often waits for a person."""
     retry_seconds: Seconds = 30.0

@@ -39,6 +39,11 @@ def is_unchanged(tx: Transaction, owner: str, count: int) -> bool:
     return erasure_count(tx, owner) == count
 
 
+def hold_erasures(tx: Transaction, owner: str) -> None:
+    """Let nothing of the owner be forgotten until the transaction ends. The order of locks is the same."""
+    is_unchanged(tx, owner, erasure_count(tx, owner))
+
+
 def count_erasure(tx: Transaction, owner: str) -> None:
     """Count that something of the owner is forgotten in this transaction. The order of locks is the same."""
     _make_row(tx, owner)

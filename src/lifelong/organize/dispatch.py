@@ -23,7 +23,7 @@ from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
 from lifelong.errors import TEMPORARY_ERRORS, ErasedMeanwhile, StorageError
-from lifelong.organize.inbox import Inbox
+from lifelong.organize.inbox import Inbox, inbox_now
 from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
@@ -205,7 +205,8 @@ class Dispatcher:
         if memory_agent:
             check_erasures(tx, memory_agent.owner, batch.erasures)
             after = session.processed_until or 0
-            Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, now)
+            came_in = inbox_now(tx, self._clock)
+            Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, came_in)
             self._lifecycle.wake(tx, memory_agent, now)
         return sessions.find_any(session.id)
 

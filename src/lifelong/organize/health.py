@@ -16,8 +16,9 @@ from lifelong.storage.base import Transaction
 
 MAX_COUNTED = 100  # conversations that wait for a pause
 
-STUCK_AFTER = timedelta(minutes=1)
-"""A session is dispatched within seconds, and a worker sends heartbeats while it works on an item."""
+STUCK_AFTER = timedelta(seconds=50)
+"""Less than a minute, so that who looks a minute after a worker came to a stop sees it. A session is dispatched
+within seconds, a worker looks for work every 30 seconds, and it sends heartbeats while it works on an item."""
 
 PAUSE = "It waits for a pause in the conversation, so that the model is asked once and not often."
 
@@ -76,11 +77,16 @@ def health(
     overdue: timedelta,
     notes: Sequence[str],
     hand_over: HandOver | None = None,
+    *,
+    blocked: bool = False,
+    tick: timedelta = timedelta(),
 ) -> Health:
     """Return the state of the home. Red: an inbox item failed for good, the model cannot be used as it is
-    configured, something waits too long to be dispatched or organized, or a worker is stuck dispatching a session.
-    Yellow: there are other `notes`, the model's provider is out, or the worker of an item sends no heartbeat. All
-    of this is read from the database, so that a worker that hangs is seen by the others."""
+    configured, something waits too long to be dispatched or organized, a worker is stuck dispatching a session, or
+    items are due and nobody makes progress. Yellow: there are other `notes`, the model's provider is out, or one
+    worker of several sends no heartbeat. All of this is read from the database, so that a worker that hangs is
+    seen by the others. `blocked`: nothing can be organized at the moment, and a note says why; a worker looks for
+    work every `tick`."""
     marked, since_mark = Sessions(tx).marked()
     items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
@@ -108,11 +114,20 @@ def health(
             f"Session {dispatching[0]} has been with a worker for {_seconds(now - dispatching[1])} and is not "
             "dispatched: that worker is stuck, or was killed. Look at its log, and start it again."
         )
-    if silent := Inbox(tx).silent(now, STUCK_AFTER):
-        notes = (
+    patience = max(STUCK_AFTER, tick * 1.5)
+    if silent := Inbox(tx).silent(now, patience):
+        words = (
             f"The worker that holds inbox item {silent[0]} has sent no heartbeat for "
-            f"{_seconds(now - silent[1])}: it is stuck, or was killed. Another takes over when its lease ends.",
-            *notes,
+            f"{_seconds(now - silent[1])}: it is stuck, or was killed. "
+        )
+        if Inbox(tx).is_alive(now, patience):
+            notes = (f"{words}Another takes over when its lease ends.", *notes)
+        else:
+            red.append(f"{words}Start it again, or release the item: lifelong inbox release {silent[0]}")
+    elif not (blocked or unusable or waiting_for_model) and (stalled := Inbox(tx).stalled(now, patience)):
+        red.append(
+            f"{stalled[0]} inbox item(s) are due since {stalled[1]:%Y-%m-%d %H:%M:%S} UTC, and no worker makes "
+            "progress. Start one: lifelong worker"
         )
     status: Status = "red" if red else "yellow" if notes else "green"
     return Health(status, (*red, *notes, *_pausing(tx, now, marked, hand_over)), marked, items, dead, oldest)

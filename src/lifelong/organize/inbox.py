@@ -8,6 +8,9 @@ An item is done only when its work is committed. A worker holds a lease on it, a
 later step names the token, so a run that lost its lease to another worker can change nothing. An agent's items are
 handled in order, one at a time: only the first open item is ever due. A dead item does not block those behind it.
 Every change of the order is made with the agent's row locked.
+
+Times go by the database's clock (`inbox_now`), so that a worker on a machine whose clock is wrong holds nothing
+up. That clock may be set back, too: what is due later than anything can be is due at once (`correct_times`).
 """
 
 from __future__ import annotations
@@ -20,13 +23,23 @@ from typing import NamedTuple
 from lifelong.collect.agents import Agents
 from lifelong.errors import InboxItemNotFound, LeaseLost
 from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
-from lifelong.types import InboxItem, ItemState, from_micros, from_optional_micros, new_id, to_micros
+from lifelong.types import (
+    Clock,
+    InboxItem,
+    ItemState,
+    from_micros,
+    from_optional_micros,
+    new_id,
+    to_micros,
+    utc_now,
+)
 
 _COLUMNS = (
     "id, agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, due_at, error, "
     "created_at, done_at, changeset_id"
 )
 _NOT_FIRST = 2**62  # the due_at of an item that is not the first of its agent
+_CLOCK_STEP = timedelta(seconds=1)  # by which a clock that is kept in time may be set back
 _CANDIDATES = 10  # so that an agent whose row is held does not hide the next
 WAITING = "Waiting for the model: "
 UNUSABLE = "The model cannot be used: "
@@ -34,6 +47,11 @@ UNUSABLE = "The model cannot be used: "
 neither is a failed attempt."""
 
 _OF_OWNER = "EXISTS (SELECT 1 FROM agents a WHERE a.id = i.agent_id AND a.owner = ?)"
+
+
+def inbox_now(tx: Transaction, clock: Clock) -> datetime:
+    """Return the time that the inbox goes by: the database's, unless a clock of one's own was given."""
+    return tx.now() if clock is utc_now else clock()
 
 
 class Lease(NamedTuple):
@@ -144,6 +162,16 @@ class Inbox:
                 *(to_micros(now), to_micros(now), _NOT_FIRST, len(reason), reason),
             )
 
+    def correct_times(self, now: datetime, longest: timedelta) -> int:
+        """Make the items due that a wrong clock put off: whose lease began in the future, or whose next attempt is
+        further away than the longest pause. Return how many. Such a lease is lost like any that expired."""
+        return self._tx.run(
+            "UPDATE inbox SET due_at = ? WHERE due_at > ? AND due_at < ? AND "
+            "((state = 'leased' AND due_at - lease_length > ?) OR (state = 'pending' AND due_at > ?))",
+            *(to_micros(now), to_micros(now), _NOT_FIRST),
+            *(to_micros(now + _CLOCK_STEP), to_micros(now + longest + _CLOCK_STEP)),
+        )
+
     def count_waiting(self, reason: str) -> int:
         """Return how many items of the whole home wait with an error that begins like this."""
         row = self._tx.one(
@@ -172,6 +200,26 @@ class Inbox:
         for agent_id in {agent_id for _, agent_id in found}:
             self._make_first_due(agent_id, now)
         return retried
+
+    def release_held(self, owner: str, now: datetime, item_id: int | None = None) -> int:
+        """Take the owner's leased items (or this one) from the workers that hold them, and make them due. Return
+        how many. The attempt does not count; a worker that is still at it can commit nothing any more."""
+        which = "" if item_id is None else " AND id = ?"
+        params: list[Param] = [] if item_id is None else [item_id]
+        found = self._tx.all(
+            f"SELECT id, agent_id FROM inbox i WHERE due_at IS NOT NULL AND state = 'leased'{which} "
+            f"AND {_OF_OWNER}",
+            *(*params, owner),
+        )
+        Agents(self._tx).lock({agent_id for _, agent_id in found})
+        return sum(
+            self._tx.run(
+                "UPDATE inbox SET state = 'pending', lease = NULL, due_at = ?, "
+                "attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ? AND state = 'leased'",
+                *(to_micros(now), found_id),
+            )
+            for found_id, _ in found
+        )
 
     def rewrite(self, item_id: int, agent_id: str, text: str, now: datetime) -> None:
         """Give an item that is not done another text, without which it is done. A run that has it loses its lease.
@@ -249,13 +297,31 @@ class Inbox:
 
     def silent(self, now: datetime, limit: timedelta) -> tuple[int, datetime] | None:
         """Return the item of the whole home whose worker has sent no heartbeat for longest, and when the last one
-        was; none if every worker sent one within the limit, or within half its lease if that is longer."""
+        was; none if every worker sent one within the limit, or within two fifths of its lease if that is longer:
+        it sends one each third."""
         row = self._tx.one(
             "SELECT id, due_at - lease_length FROM inbox WHERE due_at IS NOT NULL AND state = 'leased' "
-            "AND due_at - lease_length < ? AND due_at - lease_length / 2 < ? ORDER BY 2, 1 LIMIT 1",
+            "AND due_at - lease_length < ? AND due_at - lease_length * 3 / 5 < ? ORDER BY 2, 1 LIMIT 1",
             *(to_micros(now - limit), to_micros(now)),
         )
         return (row[0], from_micros(row[1])) if row else None
+
+    def stalled(self, now: datetime, limit: timedelta) -> tuple[int, datetime] | None:
+        """Return how many items of the whole home have been due for longer than the limit, and since when the
+        first is; none if there is no such item, or a worker is alive."""
+        row = self._tx.one("SELECT count(*), min(due_at) FROM inbox WHERE due_at < ?", to_micros(now - limit))
+        if not row or not row[0] or self.is_alive(now, limit):
+            return None
+        return row[0], from_micros(row[1])
+
+    def is_alive(self, now: datetime, limit: timedelta) -> bool:
+        """Return whether a worker finished an item within the limit, or holds one and is not silent."""
+        row = self._tx.one(
+            "SELECT 1 FROM inbox WHERE done_at >= ? UNION ALL SELECT 1 FROM inbox WHERE due_at >= ? "
+            "AND state = 'leased' AND (due_at - lease_length >= ? OR due_at - lease_length * 3 / 5 >= ?) LIMIT 1",
+            *(to_micros(now - limit), to_micros(now), to_micros(now - limit), to_micros(now)),
+        )
+        return row is not None
 
     def dead(self) -> int:
         """Return how many items of the whole home failed for good."""

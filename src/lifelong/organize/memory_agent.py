@@ -45,7 +45,7 @@ from lifelong.errors import (
 from lifelong.organize.changesets import commit, end_corrected, rebase
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.draft import Draft
-from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox, Lease
+from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox, Lease, inbox_now
 from lifelong.organize.organizer import Organizer, RunResult, Transcript
 from lifelong.organize.review import hold_facts
 from lifelong.organize.write_policy import WritePolicy
@@ -118,14 +118,23 @@ class MemoryAgentRunner:
         finished = failed = 0
         deadline = time.monotonic() + MAX_ROUND_SECONDS
         if not self._started:  # the settings may have been mended since an item began to wait
-            self._database.write(lambda tx: Inbox(tx).resume(self._clock()))
+            self._database.write(lambda tx: Inbox(tx).resume(self._now(tx)))
             self._started = True
+        self._correct_times()
         while time.monotonic() < deadline and not stopping() and not self._blocked() and (lease := self._claim()):
             if self._run(lease):
                 finished += 1
             else:
                 failed += 1
         return finished, failed
+
+    def _now(self, tx: Transaction) -> datetime:
+        return inbox_now(tx, self._clock)
+
+    def _correct_times(self) -> None:
+        longest = max(MAX_RETRY_AFTER, self._retry.max_delay * 1.2)
+        if late := self._database.write(lambda tx: Inbox(tx).correct_times(self._now(tx), longest)):
+            log.warning("%s inbox item(s) were put off by a clock that was wrong; they are due now", late)
 
     def _blocked(self) -> bool:
         return bool(self._organizer.blocked_reason()) or (self._is_out() and self._substitute is None)
@@ -142,7 +151,7 @@ class MemoryAgentRunner:
         return lease
 
     def _lease(self, tx: Transaction) -> Lease | None:
-        now = self._clock()
+        now = self._now(tx)
         return Inbox(tx).claim(now, now + self._retry.lease)
 
     def _run(self, lease: Lease) -> bool:
@@ -154,7 +163,7 @@ class MemoryAgentRunner:
         except (DailyCapExceeded, StaleWrite, StorageFull) as error:
             reason = str(error).partition("\n")[0]
             log.warning("inbox item %s waits: %s", lease.item.id, reason)
-            self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._clock() + PAUSE))
+            self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._now(tx) + PAUSE))
         except (ModelUnavailable, ModelUnusable) as error:
             self._wait(lease, error)
         except TEMPORARY_ERRORS:
@@ -307,7 +316,7 @@ class MemoryAgentRunner:
         committed = commit(tx, draft, changeset)
         hold_facts(tx, transcript.owner, transcript.agent or agent.id, draft.held, now)
         if not result.unfinished:
-            Inbox(tx).finish(lease, now, committed.id if committed else None)
+            Inbox(tx).finish(lease, self._now(tx), committed.id if committed else None)
 
     def _end_corrected(
         self, tx: Transaction, transcript: Transcript, draft: Draft, now: datetime
@@ -351,30 +360,31 @@ class MemoryAgentRunner:
 
     def _wait(self, lease: Lease, error: ModelUnavailable | ModelUnusable) -> None:
         """Put the item back until the model may answer again. The attempt does not count."""
-        again = self._pause(lease, error)
+        delay = self._pause(lease, error)
         prefix = UNUSABLE if isinstance(error, ModelUnusable) else WAITING
         reason = f"{prefix}{redact(str(error))}"[:MAX_ERROR_CHARS]
-        log.warning("inbox item %s, next try at %s UTC: %s", lease.item.id, f"{again:%Y-%m-%d %H:%M:%S}", reason)
-        self._database.write(lambda tx: Inbox(tx).release(lease, reason, again))
+        log.warning("inbox item %s, next try in %.0f seconds: %s", lease.item.id, delay.total_seconds(), reason)
+        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._now(tx) + delay))
 
-    def _pause(self, lease: Lease, error: ModelUnavailable | ModelUnusable) -> datetime:
-        """Return when this item may be tried again: later with each outage in a row, and as late as the provider
-        says. Until then ask the model nothing else either, unless it may have failed on this item alone."""
+    def _pause(self, lease: Lease, error: ModelUnavailable | ModelUnusable) -> timedelta:
+        """Return how long this item waits until it is tried again: longer with each outage in a row, and as long
+        as the provider says. Until then ask the model nothing else either, unless it may have failed on this item
+        alone."""
         self._outages += 1
         longest = min(self._retry.max_delay, MAX_OUTAGE_PAUSE)
         delay: timedelta = min(longest, self._retry.first_delay * 2 ** min(self._outages - 1, 30))
         asked = timedelta(seconds=getattr(error, "retry_after", None) or 0)
-        again = self._clock() + max(delay * random.uniform(0.8, 1.2), min(asked, MAX_RETRY_AFTER))
+        delay = max(delay * random.uniform(0.8, 1.2), min(asked, MAX_RETRY_AFTER))
         self._failing_item = self._failing_item or lease.item.id
         may_be_item = isinstance(error, ModelUnavailable) and error.request_may_be_cause and not asked
         if not may_be_item or self._failing_item != lease.item.id:
-            self._paused_until = again
-        return again
+            self._paused_until = self._clock() + delay
+        return delay
 
     def _fail(self, lease: Lease, error: str, *, final: bool = False) -> None:
         """Put the item back into the inbox; `final`: do not try it again, since that would only cost the same
         again."""
-        now = self._clock()
+        now = self._database.read(self._now)
         again = None if final else self._retry.next_attempt(lease.item.attempts, now)
         error = redact(error)[:MAX_ERROR_CHARS]
         log.error(
@@ -394,7 +404,7 @@ class MemoryAgentRunner:
         pause = self._retry.lease.total_seconds() / 3
 
         def renew(tx: Transaction) -> bool:
-            return Inbox(tx).renew(lease, self._clock() + self._retry.lease)
+            return Inbox(tx).renew(lease, self._now(tx) + self._retry.lease)
 
         def beat() -> None:
             while not finished.wait(pause):

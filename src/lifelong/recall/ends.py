@@ -75,6 +75,14 @@ class Ends:
             [(self._owner, kind, ref) for ref in refs],
         )
 
+    def remove_document(self, document_id: str) -> None:
+        """Remove what the facts of a document cite, and which have ended, so that both are derived again."""
+        self._tx.run(
+            "DELETE FROM ends WHERE owner = ? AND kind = 'fact' AND substr(ref, 1, ?) = ?",
+            *(self._owner, len(document_id) + 1, f"{document_id}#"),
+        )
+        self._tx.run("DELETE FROM citations WHERE owner = ? AND document_id = ?", self._owner, document_id)
+
     def put_facts(self, document_id: str, facts: Mapping[str, FactState], now: datetime) -> None:
         """Set what the facts of a document cite, and which of them have ended. What left the document keeps its
         end, and the time until which it held, so that a record's end is known since the same time wherever a fact

@@ -85,9 +85,16 @@ def index_records(tx: Transaction, owner: str, stored: Sequence[IndexableRecord]
 
 
 def reindex_records(tx: Transaction, owner: str, stored: Sequence[IndexableRecord], now: datetime) -> None:
-    """Index records that may be items already."""
-    found = [(one, it) for one in stored if one.agent_kind != MEMORY_AGENT and (it := _searchable(one.written))]
-    Items(tx, owner).put([_record_item(one, *it) for one, it in found], now)
+    """Index records that may be items already, and delete the items of those that are not searchable."""
+    found = {
+        str(one.record_id): _record_item(one, *it)
+        for one in stored
+        if one.agent_kind != MEMORY_AGENT and (it := _searchable(one.written))
+    }
+    items = Items(tx, owner)
+    items.erase(items.ids_of("record", [str(one.record_id) for one in stored if str(one.record_id) not in found]))
+    items.put(found.values(), now)
+    items.place(found.values())
 
 
 def _searchable(written: RecordRow) -> tuple[str, str] | None:

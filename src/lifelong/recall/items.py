@@ -142,6 +142,20 @@ class Items:
         new = [item for key, item in given.items() if key not in known]
         self.add(self._known_before(new, now) if rebuilding else new, now)
 
+    def place(self, items: Iterable[Item]) -> None:
+        """Set again where existing items belong, who said them, and when."""
+        self._tx.many(
+            "UPDATE items SET thread = ?, agent_id = ?, session_id = ?, speaker = ?, at = ? "
+            "WHERE owner = ? AND kind = ? AND ref = ?",
+            [
+                (
+                    *(one.container, one.agent_id, one.session_id, _name(one.speaker), to_micros(one.at)),
+                    *(self._owner, one.kind, one.ref),
+                )
+                for one in items
+            ],
+        )
+
     def _known_before(self, items: Sequence[Item], now: datetime) -> list[Item]:
         """Return the items with the time since which they are known: that of their record, or else their own."""
         rows = self._tx.many(

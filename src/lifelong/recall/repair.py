@@ -1,26 +1,31 @@
 """Notice damage of the index and repair it, rebuild it from what it is derived from, and verify it.
 
-A rebuild has up to three parts, each done in small transactions while everything else goes on: records that are
-not items yet (from history), then documents (from their versions), and items whose words are to be analyzed again
-and written to the full-text index (from their text). `rebuild_progress` says how far each has come. A database
-that is older than recall begins with the first part.
+A rebuild makes every item again in its place, in small transactions: what was found before is found until then
+and after, writes go on, and a process that is killed goes on where it was. Its parts: records (from history), then
+documents (from their versions), then all items, whose text is analyzed again, written to the full-text index, and
+queued for a new vector; the old vector serves until that is made. What belongs to nothing is deleted at the end.
+
+Only a full-text index that is damaged is emptied first, and filled again item by item. `rebuild_progress` says how
+far each part has come. A database that is older than recall begins with the first part.
 """
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from lifelong.collect.erasures import hold_erasures
 from lifelong.collect.history import IndexableRecord
-from lifelong.errors import IndexCorrupt, LifelongError, StorageCorrupt, StorageError
+from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.analyzer import analyze
+from lifelong.recall.ends import Ends
 from lifelong.recall.experience_rows import reindex_all_experiences
-from lifelong.recall.feedback import apply_all
+from lifelong.recall.feedback import FeedbackRows, apply_all
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import is_searchable, reindex_document, reindex_records, text_of
 from lifelong.recall.items import Items, is_derived
@@ -36,8 +41,7 @@ log = logging.getLogger("lifelong.recall")
 
 ROWS_PER_BATCH = 1_000
 DOCUMENTS_PER_BATCH = 20  # each with all its versions; writers of documents wait as long
-DERIVED_TABLES = ("items", "item_vectors", "words", "citations", "ends", "rebuild_progress")
-RECORDS, WORDS, DOCUMENTS = 1, 2, 3  # the ids of `rebuild_progress`
+RECORDS, WORDS, DOCUMENTS, REFRESH = 1, 2, 3, 4  # the ids of `rebuild_progress`
 
 T = TypeVar("T")
 
@@ -56,12 +60,17 @@ class IndexRepair:
     def status_notes(self) -> list[str]:
         """Return what a person should know while a part of the index is still to be made, a sentence each."""
         try:
-            remaining = self._database.read(lambda tx: IndexRebuild(tx).remaining())
+            remaining, is_whole = self._database.read(_progress)
         except StorageError:
             return []  # other calls report that better
         if not remaining:
             self._noticed = ""
             return []
+        if is_whole:
+            return [
+                f"The search index is rebuilt in the background; {remaining:,} rows remain. Meanwhile search "
+                "finds what it found before. Let a worker run, or run: lifelong rebuild."
+            ]
         return [
             f"{self._noticed or 'The search index is not complete'}, and is rebuilt in the background. "
             "Until then search finds only a part: let a worker run, or run: lifelong rebuild. "
@@ -71,7 +80,7 @@ class IndexRepair:
     def check_on_open(self) -> None:
         """Notice an index that is damaged or missing, and begin to repair it. Quick: it reads a few rows."""
         if self._fault() == "missing":
-            self.rebuild()
+            self._database.write(lambda tx: IndexRebuild(tx).fill())
             self._report("The search index was missing")
         else:
             self.repair_fulltext()
@@ -99,22 +108,30 @@ class IndexRepair:
             return self._database.read(work)
 
     def rebuild(self) -> None:
-        """Delete all that is derived; the index worker makes it again."""
-        old = self._database.read(_partitions)
-        self._database.write(lambda tx: IndexRebuild(tx).start_over())
-        for owner, identity in old:
-            try:
-                self._vectors(owner).clear(_partition(owner, identity))
-            except LifelongError as error:
-                log.warning("old vectors of user %s were not deleted: %s", owner, error)
+        """Have the index worker make all that is derived again, item by item. What is there serves until then; but
+        a full-text index that is damaged is emptied first."""
+        try:
+            self._database.write(lambda tx: IndexRebuild(tx).start())
+        except StorageError as error:
+            if not self.repair_fulltext(error):
+                raise
+            self._database.write(lambda tx: IndexRebuild(tx).start())
 
     def outdate_files(self) -> None:
         """Have the files that were made of vectors made again: the database is not the one it was."""
         self._database.write(lambda tx: IndexRebuild(tx).outdate_files())
 
     def verify(self, owner: str) -> list[str]:
-        """Read the whole index of an owner, and return what is wrong with it, a sentence each."""
-        if remaining := self._database.read(lambda tx: IndexRebuild(tx).remaining()):
+        """Read the whole index of an owner, and return what is wrong with it, a sentence each. Nothing is while a
+        rebuild makes again what is there. Looks twice before anything is called wrong: the vectors are read after
+        the items, and something may have been forgotten in between."""
+        return self._look(owner) and self._look(owner)
+
+    def _look(self, owner: str) -> list[str]:
+        remaining, is_whole = self._database.read(_progress)
+        if remaining and is_whole:
+            return []
+        if remaining:
             return [f"The index is being made: {remaining:,} rows remain. Let a worker run, and look again."]
         faults, (identity, ids) = self._database.read(lambda tx: (_faults(tx, owner), _embedded(tx, owner)))
         return faults + (self._vectors(owner).verify(_partition(owner, identity), ids) if identity else [])
@@ -136,6 +153,11 @@ class IndexRepair:
     def _report(self, what: str) -> None:
         self._noticed = what
         log.error("%s; search goes on with what is left of it", what)
+
+
+def _progress(tx: Transaction) -> tuple[int, bool]:
+    """Return how many rows remain to be looked at, and whether all can be found meanwhile."""
+    return IndexRebuild(tx).remaining(), IndexRebuild(tx).is_whole()
 
 
 def _faults(tx: Transaction, owner: str) -> list[str]:
@@ -163,11 +185,6 @@ def _embedded(tx: Transaction, owner: str) -> tuple[str, list[int]]:
     return states.identity(states.get(owner).embedder_id), states.with_vector(owner)
 
 
-def _partitions(tx: Transaction) -> list[tuple[str, str]]:
-    states = IndexStates(tx)
-    return [(owner, identity) for owner in states.owners() for identity in states.identities()]
-
-
 def _partition(owner: str, identity: str) -> VectorPartition:
     from lifelong.vectors.base import VectorPartition  # numpy takes a while, and few processes repair
 
@@ -180,18 +197,26 @@ class IndexRebuild:
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
-    def start_over(self) -> None:
-        """Delete everything that is derived; all of history is to be indexed again."""
-        self._tx.run(  # first: whoever stores vectors waits, and then finds that their items are gone
-            "UPDATE index_state SET version = version + 1, embedder_id = NULL, next_embedder_id = NULL, "
-            "next_embedded_until = 0, size = 0, first_item = 0, mean = NULL, mean_of = 0"
-        )
-        for statement in self._tx.reset_fulltext:
+    def start(self) -> None:
+        """Have everything that is derived made again in its place. Raise where the full-text index is damaged, and
+        has to be emptied."""
+        Items(self._tx, "").holding([0], 1)
+        for statement in self._tx.check_fulltext:
             self._tx.run(statement)
-        for table in DERIVED_TABLES:
-            self._tx.run(f"DELETE FROM {table}")
-        apply_all(self._tx)
+        self._tx.run("DELETE FROM rebuild_progress WHERE id <> ?", WORDS)  # words that are missing still are
         self._open(RECORDS, "session_history")
+        self._open(REFRESH, "items")
+
+    def fill(self) -> None:
+        """Have everything indexed that is not."""
+        self._tx.run("DELETE FROM rebuild_progress")
+        self._open(RECORDS, "session_history")
+        self._open(WORDS, "items")
+
+    def is_whole(self) -> bool:
+        """Return whether all can be found: nothing is to be done, or only to be done again."""
+        parts = {row[0] for row in self._tx.all("SELECT id FROM rebuild_progress")}
+        return not parts or (REFRESH in parts and WORDS not in parts)
 
     def outdate_files(self) -> None:
         """Give each owner's vectors a version that no file has."""
@@ -236,9 +261,11 @@ class IndexRebuild:
         return int(row[0] or 0) if row else 0
 
     def run_batch(self, now: datetime) -> None:
-        """Do the next batch of each part. Documents follow all records, since they say which of these ended."""
+        """Do the next batch of each part. Documents follow all records, since they say which of these ended; the
+        items are made again when all are there."""
         parts = ((DOCUMENTS, self._index_documents), (RECORDS, self._index_records), (WORDS, self._write_words))
-        for part, work in parts:
+        under_way = self._tx.all("SELECT id FROM rebuild_progress")
+        for part, work in parts if under_way != [(REFRESH,)] else ((REFRESH, self._refresh),):
             row = self._tx.one(
                 f"SELECT after_id, until_id FROM rebuild_progress WHERE id = ?{self._tx.for_update}", part
             )
@@ -251,14 +278,27 @@ class IndexRebuild:
 
     def _index_records(self, after: int, until: int, now: datetime) -> int | None:
         """Index the next records. Return the last id, or none where that was all."""
-        records = self._records(after, until)
+        records = self._unforgotten(lambda: self._records(after, until), lambda one: one[0])
         for owner, those in groupby(records, key=lambda one: one[0]):
-            reindex_records(self._tx, owner, [one for _, one in those], now)
+            if owner:
+                reindex_records(self._tx, owner, [one for _, one in those], now)
+            else:
+                self._erase_unreadable([one.record_id for _, one in those])
+        for owner in {one[0] for one in records} - {""}:
+            FeedbackRows(self._tx, owner).apply()
         if len(records) == ROWS_PER_BATCH:
             return records[-1][1].record_id
         every = "(SELECT DISTINCT owner, id FROM documents) d"
         self._tx.run(f"INSERT INTO rebuild_progress SELECT {DOCUMENTS}, 0, count(*) FROM {every}")
         return None
+
+    def _erase_unreadable(self, records: Iterable[int]) -> None:
+        """Delete the items of records that cannot be read any more, whosever they are."""
+        for record in records:
+            for owner, id_ in self._tx.all(
+                "SELECT owner, id FROM items WHERE kind = 'record' AND ref = ?", str(record)
+            ):
+                Items(self._tx, owner).erase([id_])
 
     def _index_documents(self, after: int, until: int, now: datetime) -> int | None:
         """Index the next documents, counted in the order of their ids: one that is made meanwhile indexes itself,
@@ -272,7 +312,9 @@ class IndexRebuild:
             documents = DocumentRows(self._tx, owner)
             documents.lock(now)
             for _, id_ in those:
+                Ends(self._tx, owner).remove_document(id_)
                 reindex_document(self._tx, owner, documents.versions(id_))
+            FeedbackRows(self._tx, owner).apply()
         if len(rows) == DOCUMENTS_PER_BATCH:
             return after + len(rows)
         reindex_all_experiences(self._tx, now)
@@ -282,9 +324,12 @@ class IndexRebuild:
     def _write_words(self, after: int, until: int, now: datetime) -> int | None:
         """Analyze the next items again, since an older version may have done it otherwise, and write their
         words."""
-        rows = self._tx.all(
-            "SELECT id, owner, stems, kind, record_id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-            *(after, until, ROWS_PER_BATCH),
+        rows = self._unforgotten(
+            lambda: self._tx.all(
+                "SELECT id, owner, stems, kind, record_id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+                *(after, until, ROWS_PER_BATCH),
+            ),
+            lambda row: row[1],
         )
         for id_, owner, stored, kind, record in rows:
             stems, text = bytes(stored), self._text(id_)
@@ -295,6 +340,50 @@ class IndexRebuild:
             Items(self._tx, owner).write_words([(id_, stems, is_derived(kind, record))])
             Vocabulary(self._tx, owner).add([redact(text)])
         return int(rows[-1][0]) if len(rows) == ROWS_PER_BATCH else None
+
+    def _refresh(self, after: int, until: int, now: datetime) -> int | None:
+        """Make the next items again: their words now, their vectors when the index worker comes to them; the old
+        ones serve until then. After the last, delete what belongs to nothing, and outdate the files of vectors."""
+        last = self._write_words(after, until, now)
+        rows = self._tx.all(
+            "SELECT id, owner FROM items WHERE id > ? AND id <= ?", after, until if last is None else last
+        )
+        states = IndexStates(self._tx)
+        for owner in sorted({row[1] for row in rows}):
+            state = states.lock(owner)
+            requeued = states.requeue([id_ for id_, whose in rows if whose == owner])
+            # The mean of the old vectors serves until the first of the new are counted.
+            of = 0 if state.first_item > after else state.mean_of
+            size = max(0, state.size - len(states.not_derived(requeued)))
+            states.set(owner, state._replace(size=size, mean_of=of))
+        if last is None:
+            self._delete_orphans()
+            self._tx.run("UPDATE index_state SET version = version + 1")
+        return last
+
+    def _delete_orphans(self) -> None:
+        """Delete items whose record, document or experience is gone, and words and vectors whose item is."""
+        sources = {
+            "record": "session_history s WHERE CAST(s.id AS TEXT) = i.ref",
+            "fact": "documents s WHERE s.owner = i.owner AND s.id = i.thread",
+        }
+        for kind, source in sources.items():
+            rows = self._tx.all(
+                f"SELECT i.owner, i.id FROM items i WHERE i.kind = '{kind}' "
+                f"AND NOT EXISTS (SELECT 1 FROM {source}) ORDER BY i.owner"
+            )
+            for owner, those in groupby(rows, key=lambda row: row[0]):
+                Items(self._tx, owner).erase([row[1] for row in those])
+        self._tx.run("DELETE FROM item_words WHERE rowid NOT IN (SELECT id FROM items)")
+        self._tx.run("DELETE FROM item_vectors WHERE item_id NOT IN (SELECT id FROM items)")
+
+    def _unforgotten(self, read: Callable[[], list[T]], owner_of: Callable[[T], str]) -> list[T]:
+        """Return rows of which nothing is forgotten until the transaction ends: read, lock, and read again where
+        something was forgotten in between."""
+        rows = read()
+        for owner in sorted({owner_of(row) for row in rows} - {""}):
+            hold_erasures(self._tx, owner)
+        return read() if self._tx.for_update else rows
 
     def _text(self, item_id: int) -> str:
         """Return the text of an item; empty where its row cannot be read."""

@@ -7,6 +7,7 @@ here (row locks, full text) and in `migrations.py` (the types of columns).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -36,6 +37,10 @@ class StoredFile(NamedTuple):
 
 class Transaction(Protocol):
     """Run SQL within a unit of work. Valid only during the call that it was passed to."""
+
+    def now(self) -> datetime:
+        """Return the time by the database's clock, which everybody shares who uses it."""
+        ...
 
     @property
     def for_update(self) -> str:
@@ -67,6 +72,12 @@ class Transaction(Protocol):
     @property
     def fulltext_newest(self) -> str:
         """Return the ORDER BY of `fulltext_match`, newest first, that uses the index on words."""
+        ...
+
+    @property
+    def check_fulltext(self) -> tuple[str, ...]:
+        """Return the statements that raise `IndexCorrupt` where `item_words` is damaged. Ask it for words before:
+        only then does a connection know what others wrote."""
         ...
 
     @property

@@ -694,6 +694,21 @@ MIGRATIONS: tuple[Migration, ...] = (
         "how often something of a user was forgotten",
         ("CREATE TABLE erasure_counts (owner TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL)",),
     ),
+    Migration(
+        22,
+        "whether a worker finished something lately; a rebuild that makes the items again in their places",
+        (
+            "CREATE INDEX idx_inbox_done ON inbox (done_at) WHERE done_at IS NOT NULL",
+            "ALTER TABLE rebuild_progress RENAME TO rebuild_progress_before",
+            """CREATE TABLE rebuild_progress (
+                id       BIGINT NOT NULL PRIMARY KEY CHECK (id IN (1, 2, 3, 4)),
+                after_id BIGINT NOT NULL,
+                until_id BIGINT NOT NULL
+            )""",
+            "INSERT INTO rebuild_progress SELECT id, after_id, until_id FROM rebuild_progress_before",
+            "DROP TABLE rebuild_progress_before",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, LiteralString, TypeVar
@@ -39,7 +40,7 @@ from lifelong.errors import (
 from lifelong.storage.base import Dialect, Param, Row, StoredFile, Transaction
 from lifelong.storage.group_commit import check_process
 from lifelong.storage.migrations import LATEST, MIGRATIONS, applied, check_version, migrate
-from lifelong.types import to_micros, utc_now
+from lifelong.types import from_micros, to_micros, utc_now
 
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -310,10 +311,17 @@ class _Transaction:
     fulltext_match = "words @@ CAST(? AS tsquery)"
     fulltext_and = " & "
     fulltext_newest = "rowid + 0 DESC"  # by the key alone it would read every row until it has enough
+    check_fulltext: tuple[str, ...] = ()
     reset_fulltext = ("DELETE FROM item_words",)
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def now(self) -> datetime:
+        """Of the server, and of this instant: within a transaction its `now()` stands still."""
+        row = self.one("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)")
+        assert row, "a SELECT without a table has one row"
+        return from_micros(row[0])
 
     def all(self, sql: str, *params: Param) -> list[Row]:
         return self._connection.execute(_psycopg(sql), params).fetchall()

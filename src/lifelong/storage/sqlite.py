@@ -2,7 +2,7 @@
 
 WAL, so that readers and the writer never wait for each other; `synchronous=FULL`, so that what was
 acknowledged survives a power cut; group commit, so that many writers share one sync. A writer of another
-process is waited for with a short, jittered sleep: no process is kept out for long by the others.
+process is waited for with short, jittered sleeps: no process is kept out for long by the others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -47,6 +48,7 @@ HOME_FILES = (
 APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we know our own
 HEADER = b"SQLite format 3\0"
 MAX_IDLE_READERS = 8
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.0001, 0.002  # between two looks whether another process's writer is done
 MAX_CACHED_STATEMENTS = 1_000  # all of them: preparing one costs more than running it
 
 Work = Callable[[Transaction], Any]
@@ -322,10 +324,15 @@ class _Transaction:
     fulltext_match = "item_words MATCH ?"
     fulltext_and = " "
     fulltext_newest = "rowid DESC"
+    check_fulltext = ("INSERT INTO item_words (item_words, rank) VALUES ('integrity-check', 0)",)
     reset_fulltext = ("DROP TABLE IF EXISTS item_words", FULL_TEXT)
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+
+    def now(self) -> datetime:
+        """A file is used on one machine, so its clock is the one that everybody shares."""
+        return utc_now()
 
     def all(self, sql: str, *params: Param) -> list[Row]:
         check_open(self._connection)
@@ -417,16 +424,20 @@ def _pragma(connection: apsw.Connection, text: str) -> Any:
 
 
 def _patience(timeout: float) -> Callable[[int], bool]:
-    """Wait for another process's writer: often and briefly, never in step with the others."""
+    """Wait for another process's writer: briefly, since it may be free for a tenth of a millisecond only, and
+    never in step with the others. A wait grows with the time waited, to a fiftieth of it, so that who waits for a
+    long transaction costs next to nothing; but never beyond MAX_POLL_SECONDS, so that nobody is overtaken for
+    long."""
     started = 0.0
 
     def wait(tries: int) -> bool:
         nonlocal started
+        now = time.monotonic()
         if tries == 0:
-            started = time.monotonic()
-        elif time.monotonic() - started > timeout:
+            started = now
+        elif now - started > timeout:
             return False
-        time.sleep(random.uniform(0.0002, min(0.001 * 2 ** min(tries, 5), 0.02)))
+        time.sleep(random.uniform(0.5, 1.5) * min(max((now - started) / 50, MIN_POLL_SECONDS), MAX_POLL_SECONDS))
         return True
 
     return wait

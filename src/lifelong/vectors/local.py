@@ -57,7 +57,8 @@ SEGMENT_ROWS = 4_000  # rows in no segment of which one is made; a search makes 
 MERGE_RATIO = 3  # a segment that is not this many times larger than what follows it is merged with that
 ROWS_PER_READ = 10_000  # when a segment is made
 MAX_CACHED_BYTES = 16 << 20  # of all tails together
-MAX_OPEN_PARTITIONS = 200  # whose segments are mapped
+MAX_OPEN_PARTITIONS = 200  # whose tails are kept
+MAX_OPEN_SEGMENTS = 64  # of all partitions together: a mapped file takes a descriptor, and a process has few
 LOCK_SECONDS = 60.0  # that another process may take to write a segment
 DELETED_PER_WRITE = 1_000  # rows: other writers wait as long
 
@@ -190,8 +191,11 @@ class LocalVectors:
         blocks = mine.blocks(self._open)
         with self._lock:
             excess = sum(one.cached_bytes for one in self._partitions.values()) - MAX_CACHED_BYTES
-            while excess > 0 and len(self._partitions) > 1:
-                excess -= self._partitions.popitem(last=False)[1].cached_bytes
+            mapped = sum(one.mapped for one in self._partitions.values()) - MAX_OPEN_SEGMENTS
+            while (excess > 0 or mapped > 0) and len(self._partitions) > 1:
+                _, least_used = self._partitions.popitem(last=False)
+                excess -= least_used.cached_bytes
+                mapped -= least_used.mapped
         return blocks
 
     def _partition(self, partition: VectorPartition) -> _Partition:
@@ -280,6 +284,11 @@ class _Partition:
                 self._version = -1
                 self._open_segments(*database.read(lambda tx: _state(tx, self._partition)))
             return damaged
+
+    @property
+    def mapped(self) -> int:
+        """Return how many segments are mapped."""
+        return len(self._segments)
 
     @property
     def _segment_names(self) -> list[SegmentName]:

@@ -179,6 +179,7 @@ def doctor(
             with in_progress(f"Reading the index of {user} …", quiet=as_json):
                 problems += store.existing_user(user).admin.verify()
         health = None if problems else store.user().admin.health()
+        left = 0 if problems else store.user().admin.unindexed()
         for user in store.users() if audit and not problems else ():
             with showing_progress(f"The memory of {user}:", quiet=as_json) as progress:
                 found = store.existing_user(user).admin.audit(max_seconds=seconds, progress=progress)
@@ -188,9 +189,10 @@ def doctor(
     problems += [] if remarks else reasons
     if as_json:
         memory = {"memory": audits} if audit else {}
-        print_json({"sound": not problems, "problems": problems, "remarks": remarks, **memory})
+        print_json({"sound": not problems, "problems": problems, "remarks": remarks, "unindexed": left, **memory})
     else:
-        _print_findings(problems, "The database is sound, the index is complete, and nothing is stuck.", remarks)
+        index = f"{not_indexed(left)}: let a worker run" if left else "the index is complete"
+        _print_findings(problems, f"The database is sound, {index}, and nothing is stuck.", remarks)
         for found in audits:
             _print_audit(found, place)
     if problems or not all(found.clean for found in audits):
@@ -298,6 +300,9 @@ def _print_secrets(found: Sequence[StoredSecret], none: str = "No stored secret 
 def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
     """Make the search index again from history, documents and files. Nothing that was stored is touched.
 
+    Search finds what it found before until each item is made again; only a full-text index that is damaged is
+    emptied first. If it is interrupted, a worker or this command continues.
+
     Example: lifelong rebuild --home ~/.lifelong
     """
     with open_memory(home) as memory:
@@ -314,8 +319,7 @@ def rebuild(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> Non
 
 
 def rebuild_index(memory: Memory, *, quiet: bool) -> int:
-    """Drop what is derived and make it again. If it is interrupted, a worker or this command continues. Return how
-    many items still wait when no more can be done now."""
+    """Make again what is derived. Return how many items still wait when no more can be done now."""
     memory.admin.rebuild()
     with in_progress("Rebuilding the index …", quiet=quiet):
         while (left := memory.admin.unindexed()) and memory.admin.index():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from lifelong.errors import InputError
 from lifelong.serve.cli.options import (
     Answer,
     LimitOption,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 verbs = typer.Typer()
 sessions = noun("sessions", "Conversations: list them, show one and what became of it.")
-inbox = noun("inbox", "What is queued to be organized: list it, retry what failed.")
+inbox = noun("inbox", "What is queued to be organized: list it, retry what failed, release what a worker holds.")
 
 NONE_YET = "There is none yet. See: lifelong add --help"
 
@@ -133,3 +134,23 @@ def retry(
         f"{counted(count, 'transcript')} wait{'s' if count == 1 else ''} to be organized again. Run: {next_step}"
     )
     return Answer({"retried": count}, lambda: print_done(message if count else "There was nothing to try again."))
+
+
+@command(inbox)
+def release(
+    memory: Memory,
+    item: Annotated[int | None, typer.Argument(help="One item.", min=1)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every item that a worker holds.")] = False,
+) -> Answer:
+    """Take an item from a worker that is stuck or gone, so that another organizes it.
+
+    Nothing is lost: what the worker still does with it is discarded. Otherwise it is free when its lease ends.
+
+    Example: lifelong inbox release 7
+    """
+    if (item is None) != every:
+        raise InputError("Name one item, or --all. See: lifelong inbox list --state leased")
+    count = memory.inbox.release(item)
+    next_step = hint("organize", memory.home.path, memory.user)
+    message = f"{counted(count, 'transcript')} {'was' if count == 1 else 'were'} released. Run: {next_step}"
+    return Answer({"released": count}, lambda: print_done(message if count else "No worker held it."))

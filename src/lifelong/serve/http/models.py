@@ -496,6 +496,12 @@ class OtherWords(Decision):
 # The home
 
 
+class Released(BaseModel):
+    """How many items were taken from their workers."""
+
+    released: int
+
+
 class Retried(BaseModel):
     """How many items are tried again."""
 

@@ -550,6 +550,18 @@ def retry_inbox(memory: UserMemory) -> models.Retried:
     return models.Retried(retried=memory().inbox.retry())
 
 
+@inbox.post("/release")
+def release_inbox(memory: UserMemory) -> models.Released:
+    """Take every item from the worker that holds it, so that another organizes it."""
+    return models.Released(released=memory().inbox.release())
+
+
+@inbox.post("/{item_id}/release")
+def release_item(item_id: Annotated[RecordId, Path()], memory: UserMemory) -> models.Released:
+    """Take one item from the worker that holds it, so that another organizes it."""
+    return models.Released(released=memory().inbox.release(item_id))
+
+
 @inbox.post("/{item_id}/retry")
 def retry_item(item_id: Annotated[RecordId, Path()], memory: UserMemory) -> models.Retried:
     """Try one item again now."""

@@ -42,6 +42,7 @@ def routes(store: Store) -> list[BaseRoute]:
         route(store, "/records", views.record),
         route(store, "/inbox", views.inbox),
         route(store, "/retry", views.retry, "POST"),
+        route(store, "/release", views.release, "POST"),
         route(store, "/review", views.review),
         route(store, "/decide", views.decide, "POST"),
         Mount("/static", StaticFiles(packages=[("lifelong.serve.page", "static")]), name="static"),

@@ -67,6 +67,7 @@ MESSAGES = {
     "undone": "Rolled back. This is the changeset that did it; it can be rolled back, too.",
     "nothing": "Nothing to undo: it was undone before, or the documents changed since.",
     "retried": "Queued again. A worker takes it next.",
+    "released": "Released. Another worker takes it next.",
     "none": "Nothing to retry: nothing had failed.",
     "approved": "Approved. It is remembered from now on, as the agent's word that you approved.",
     "edited": "Approved in your words. They are remembered from now on.",

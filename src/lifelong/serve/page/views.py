@@ -305,6 +305,12 @@ def retry(page: PageContext) -> Response:
     return page.go("/inbox", done="retried" if retried else "none")
 
 
+def release(page: PageContext) -> Response:
+    """Take an item from the worker that holds it."""
+    released = page.memory.inbox.release(page.number("id") or None)
+    return page.go("/inbox", done="released" if released else "none")
+
+
 # What waits for a person
 
 
