@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from zoneinfo import ZoneInfo
 
 from lifelong.collect.tombstones import Tombstones
+from lifelong.disk import is_own_file
 from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.organize.consolidation import LONG_CHARS, Merge, WorkingTree
 from lifelong.organize.document_rows import DocumentRows
@@ -211,7 +212,7 @@ class Auditor:
         seen: set[str] = set()
         for path, items in paths:
             self._check_time()
-            for one in items(path, root) if path.is_file() else ():
+            for one in items(path, root) if is_own_file(path, root) else ():
                 if one.ref not in seen:
                     seen.add(one.ref)
                     yield one

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
+from lifelong.disk import make_folder, open_own, read_own, sync, write_all
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -49,7 +50,7 @@ class JournalFiles:
     def read(self, path: Path) -> bytes:
         """Return the content of a file; empty where there is no file."""
         try:
-            return path.read_bytes()
+            return read_own(path, self.root)
         except FileNotFoundError:
             return b""
         except OSError as error:
@@ -58,7 +59,7 @@ class JournalFiles:
     def end(self, path: Path, size: int) -> bytes:
         """Return the last bytes of a file, at most `size`."""
         try:
-            with path.open("rb") as file:
+            with os.fdopen(open_own(path, self.root), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - size))
                 return file.read()
         except FileNotFoundError:
@@ -102,12 +103,12 @@ class JournalFiles:
         try:
             make_folder(path.parent)
             is_new = not path.exists()
-            file = os.open(path, _NEW_FILE, 0o600)
+            file = open_own(path, self.root, _NEW_FILE)
             try:
                 size = os.fstat(file).st_size
                 start = b"" if not size or os.pread(file, 1, size - 1) == b"\n" else b"\n"
                 try:
-                    _write(file, header.encode() + text if not size else start + text)
+                    write_all(file, header.encode() + text if not size else start + text)
                     if is_new:
                         sync(path.parent)
                 except OSError:
@@ -126,17 +127,19 @@ class JournalFiles:
                 os.truncate(path, size)
 
     def replace(self, path: Path, data: bytes) -> None:
-        """Replace the content of a file, whole or not at all. A link is followed, as in an append. Call it while
-        `writing`."""
+        """Replace the content of a file, whole or not at all. A link to another file of the folder is followed, as
+        in an append. Call it while `writing`."""
         previous, path = self.previous_version(path), path.resolve()
         draft = path.with_name(f".{path.name}.new")
         swapped = False
         try:
             make_folder(path.parent)
+            if path.exists():
+                os.close(open_own(path, self.root))
             make_folder(self._tmp)
             file = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
             try:
-                _write(file, data)
+                write_all(file, data)
             finally:
                 os.close(file)
             existed = path.exists()
@@ -185,31 +188,6 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
         yield lock.is_locked
     finally:
         lock.release()
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder and those above it, readable by their owner only."""
-    if not path.is_dir():
-        make_folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
-        sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Make the content of a file, or the entries of a folder, survive a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _write(file: int, data: bytes) -> None:
-    """Write all of it, durable on return."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
-    os.fsync(file)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
+from lifelong.disk import read_own
 from lifelong.journal.files import BLOCK_END, JournalFiles
 from lifelong.journal.records import JournalRecord, first_record_of, looks_like_record, parse
 from lifelong.types import Item, ItemKind, Provenance
@@ -39,7 +40,7 @@ def journal_items(path: Path, root: Path) -> Iterator[Item]:
     """Give the items of a journal file. The item of a secret record is empty, which empties the same record's item
     from other files, too."""
     written: list[str] = []
-    for line in parse(path.read_bytes()):
+    for line in parse(read_own(path, root)):
         if line.record:
             yield _record_item(line.record, _modified(path), _thread(path, root))
         elif not looks_like_record(line.raw):
@@ -49,7 +50,7 @@ def journal_items(path: Path, root: Path) -> Iterator[Item]:
 
 def note_items(path: Path, root: Path) -> Iterator[Item]:
     """Give the items of a note, a paragraph each."""
-    yield from _paragraphs("note", path.read_text("utf-8", "replace"), path, root)
+    yield from _paragraphs("note", read_own(path, root).decode("utf-8", "replace"), path, root)
 
 
 def _record_item(record: JournalRecord, modified: datetime, container: str) -> Item:

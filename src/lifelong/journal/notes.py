@@ -24,8 +24,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from lifelong.disk import make_folder, read_own, sync
 from lifelong.errors import InputError, JournalError
-from lifelong.journal.files import file_lock, make_folder, sync
+from lifelong.journal.files import file_lock
 from lifelong.redaction import find_secrets, has_secret, redact
 from lifelong.types import Clock, utc_now
 from lifelong.validation import validate_text
@@ -101,7 +102,7 @@ class Disk:
 
     def read(self, path: Path) -> bytes | None:
         with suppress(FileNotFoundError):
-            return path.read_bytes() if self.stat(path) else None
+            return read_own(path, path.parent) if self.stat(path) else None
         return None
 
     def write(self, path: Path, data: bytes, modified: int | None = None) -> None:

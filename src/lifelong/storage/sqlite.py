@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
+from lifelong.disk import give_name, sync
 from lifelong.errors import (
     ForeignDatabase,
     IndexCorrupt,
@@ -105,7 +106,10 @@ class SQLite:
             try:
                 _create_private(part)
                 self._copy_to(part, files)
-                _give_name(part, target)
+                sync(part)
+                give_name(part, target)
+            except FileExistsError:
+                raise _taken(target) from None
             except OSError as error:
                 raise translate_os_error(error, target) from error
             finally:
@@ -379,24 +383,15 @@ def _damaged(what: str) -> str:
     return f"The file is damaged: {what}."
 
 
-def _give_name(part: Path, target: Path) -> None:
-    """Give a complete file its name. Another file of that name is never replaced."""
-    try:
-        os.link(part, target)
-    except FileExistsError:
-        raise _taken(target) from None
-    except OSError:  # a file system without hard links
-        part.rename(target)
-
-
 def _taken(target: Path) -> InputError:
     return InputError(f"{target} exists already. Choose another name.")
 
 
 def _create_private(path: Path) -> None:
-    """Create a file that only its owner can read."""
+    """Create a file that only its owner can read, durable on return."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        sync(path.parent)
 
 
 def _check_header(path: Path) -> None:
