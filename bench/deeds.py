@@ -91,7 +91,8 @@ class Doer:
             for step in count():
                 if steps and step >= steps:
                     break
-                stage = STAGE_NAMES[step % len(STAGE_NAMES)] if steps else self.chance.choice(STAGE_NAMES)
+                in_turn = bool(steps) or step == 0  # first something that may be lost
+                stage = STAGE_NAMES[step % len(STAGE_NAMES)] if in_turn else self.chance.choice(STAGE_NAMES)
                 say(do=stage)
                 STAGES[stage](self)
                 say(done=stage)

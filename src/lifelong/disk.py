@@ -69,6 +69,15 @@ def give_name(part: Path, target: Path) -> None:
     sync(target.parent)
 
 
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder, sorted; empty where there is no folder. Raise `OSError` where it cannot be
+    looked at, as `Path.glob` does only sometimes."""
+    try:
+        return sorted(place.name for place in folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def is_own_file(path: Path, root: Path) -> bool:
     """Return whether there is a regular file, in this folder or in one below it. A link counts as what it leads
     to, as long as that is in the folder, too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class Home:
         for a link: it may lead out of the home, or to another user."""
         users = self.path / "users"
         for place in (users, users / validate_user(name)):
-            if place.is_symlink():
+            if os.path.islink(place):  # noqa: PTH114 - which never fails; what cannot be looked at, cannot be read
                 raise StorageUnavailable(
                     f"{place} is a link, so nothing is read or written there. Put the folder itself in its place."
                 )

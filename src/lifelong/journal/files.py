@@ -9,6 +9,7 @@ write.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
-from lifelong.disk import make_folder, open_own, read_own, sync, write_all
+from lifelong.disk import make_folder, names_in, open_own, read_own, sync, write_all
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -24,6 +25,7 @@ MEMORY_FILE = "MEMORY.md"
 IDENTITY_FILE = ".journal-id"
 MEMORY_HEADER = "# Memory\n\n"
 BLOCK_END = "<!-- end -->"  # of a summary in LONGMEMORY.md
+_DAY_FILE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
 _LOCK_POLL_SECONDS = 0.002  # between two attempts to take a lock that another process holds
 _NEW_FILE = os.O_APPEND | os.O_CREAT | os.O_RDWR
 
@@ -45,7 +47,11 @@ class JournalFiles:
 
     def days(self) -> list[Path]:
         """Return the day files that exist, oldest first."""
-        return sorted((self.root / "memory").glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md"))
+        folder = self.root / "memory"
+        try:
+            return [folder / name for name in names_in(folder) if _DAY_FILE.fullmatch(name)]
+        except OSError as error:
+            raise failed("read", folder, error) from error
 
     def read(self, path: Path) -> bytes:
         """Return the content of a file; empty where there is no file."""
@@ -54,7 +60,7 @@ class JournalFiles:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise _failed("read", path, error) from error
+            raise failed("read", path, error) from error
 
     def end(self, path: Path, size: int) -> bytes:
         """Return the last bytes of a file, at most `size`."""
@@ -65,7 +71,7 @@ class JournalFiles:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise _failed("read", path, error) from error
+            raise failed("read", path, error) from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -117,7 +123,7 @@ class JournalFiles:
             finally:
                 os.close(file)
         except OSError as error:
-            raise _failed("written", path, error) from error
+            raise failed("written", path, error) from error
         return size
 
     def cut(self, *appends: tuple[Path, int]) -> None:
@@ -158,7 +164,7 @@ class JournalFiles:
                 with suppress(OSError):
                     _link(previous, draft)
                     draft.replace(path)
-            raise _failed("written", path, error) from error
+            raise failed("written", path, error) from error
 
     def previous_version(self, path: Path) -> Path:
         """Return where the version of a file is kept that was replaced last."""
@@ -183,7 +189,7 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
     except Timeout:
         pass  # it is held elsewhere
     except OSError as error:
-        raise _failed("locked", path, error) from error
+        raise failed("locked", path, error) from error
     try:
         yield lock.is_locked
     finally:
@@ -197,7 +203,8 @@ def _link(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _failed(verb: str, path: Path, error: OSError) -> JournalError:
+def failed(verb: str, path: Path, error: OSError) -> JournalError:
+    """Return the error for a file of the user that could not be read, written or locked."""
     changed = "" if verb == "read" else " Nothing was changed."
     return JournalError(
         f"{path} could not be {verb}: {error.strerror}.{changed} Check the file's permissions and try again."
