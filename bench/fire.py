@@ -29,6 +29,8 @@ ROOT = Path(__file__).parent.parent
 KILLS, CUTS, CRASHES = 100, 1_000, 3
 KILLS_PER_HOME = 20
 CHECK_EVERY = 5
+NO_LIMIT = 1e9
+KILL_SECONDS, CUT_SECONDS = 240.0, 300.0  # at most, unless everything is asked for: then fewer are made
 MAX_SECONDS = 0.9  # that a process lives after it is ready
 
 
@@ -36,8 +38,9 @@ def run() -> dict[str, float]:
     full = os.environ.get("FIRE") == "full"
     folder = "/dev/shm" if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
     with tempfile.TemporaryDirectory(prefix="lifelong-fire-", dir=folder) as scratch:
-        killed = kill_processes(10 * KILLS if full else KILLS, 19, Path(scratch) / "kills")
-        cut = cut_power(CUTS, Path(scratch) / "cuts")
+        kills, limits = (10 * KILLS, (NO_LIMIT, NO_LIMIT)) if full else (KILLS, (KILL_SECONDS, CUT_SECONDS))
+        killed = kill_processes(kills, 19, Path(scratch) / "kills", seconds=limits[0])
+        cut = cut_power(CUTS, Path(scratch) / "cuts", limits[1])
         crashed = crash_servers(4 * CRASHES if full else CRASHES, Path(scratch) / "crashes")
     parts = (killed, cut, crashed)
     return {
@@ -61,11 +64,13 @@ def _figures(count: int, found: Found) -> dict[str, float]:
 # Kills
 
 
-def kill_processes(kills: int, seed: int, folder: Path, storage: dict[str, Any] | None = None) -> dict[str, float]:
+def kill_processes(
+    kills: int, seed: int, folder: Path, storage: dict[str, Any] | None = None, *, seconds: float = NO_LIMIT
+) -> dict[str, float]:
     """Kill processes that do everything in turn, at random instants, and check their homes."""
     chance, found, stages, acknowledged = random.Random(seed), Found(), Counter[str](), 0
     said: list[Said] = []
-    home = folder
+    home, end, last = folder, time.monotonic() + seconds, 0
     for number in range(kills):
         if number % KILLS_PER_HOME == 0:
             home, said = folder / f"h{number}" / "home", []
@@ -75,16 +80,19 @@ def kill_processes(kills: int, seed: int, folder: Path, storage: dict[str, Any] 
         said += new
         stages[next((one["do"] for one in reversed(new) if "do" in one), "open")] += 1
         acknowledged += sum("ok" in one for one in new)
-        if number % CHECK_EVERY == CHECK_EVERY - 1 or number == kills - 1:
+        is_over, last = time.monotonic() > end, number + 1
+        if number % CHECK_EVERY == CHECK_EVERY - 1 or number == kills - 1 or is_over:
             one = check(home, storage or {}, said, day=day + 390)
             found.lost += one.lost
             found.doubled += one.doubled
             found.broken += one.broken
         if number % KILLS_PER_HOME == KILLS_PER_HOME - 1:
             shutil.rmtree(home.parent)
-    print(f"Kills: {kills}; {acknowledged:,} things acknowledged before them. Killed in:")
+        if is_over:
+            break
+    print(f"Kills: {last}; {acknowledged:,} things acknowledged before them. Killed in:")
     print(f"    {', '.join(f'{stage} {count}' for stage, count in stages.most_common())}")
-    return _figures(kills, found)
+    return _figures(last, found)
 
 
 def kill_one(home: Path, storage: dict[str, Any], name: str, seed: int, day: int, seconds: float) -> list[Said]:
@@ -108,11 +116,11 @@ def kill_one(home: Path, storage: dict[str, Any], name: str, seed: int, day: int
 # Power cuts
 
 
-def cut_power(cuts: int, folder: Path) -> dict[str, float]:
+def cut_power(cuts: int, folder: Path, seconds: float = NO_LIMIT) -> dict[str, float]:
     if not shutil.which("strace"):
         print("Power cuts: not measured; they need strace (apt install strace).")
         return _figures(0, Found())
-    done = run_cuts(cuts, 19, folder)
+    done = run_cuts(cuts, 19, folder, seconds=seconds)
     print(f"Power cuts: {done.cuts}; up to {done.acknowledged} things acknowledged before one. Cut in:")
     stages = sorted(done.stages.items(), key=lambda one: -one[1])
     print(f"    {', '.join(f'{stage} {count}' for stage, count in stages)}")

@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -391,9 +392,18 @@ class Cuts:
         return [*self.found.lost, *self.found.doubled, *self.found.broken]
 
 
-def run_cuts(cuts: int, seed: int, folder: Path, *, steps: int = len(STAGE_NAMES) + 6, homes: int = 4) -> Cuts:
-    """Trace some processes, each on a home of its own, cut the power at random calls, and check every home."""
-    chance, total = random.Random(seed), Cuts()
+def run_cuts(
+    cuts: int,
+    seed: int,
+    folder: Path,
+    *,
+    steps: int = len(STAGE_NAMES) + 6,
+    homes: int = 8,
+    seconds: float = float("inf"),
+) -> Cuts:
+    """Trace some processes, each on a home of its own, cut the power at random calls, and check every home.
+    After so many seconds no further home begins."""
+    chance, total, started = random.Random(seed), Cuts(), time.monotonic()
     for number in range(homes):
         place = folder / f"disk{number}"
         place.mkdir(parents=True)
@@ -410,6 +420,8 @@ def run_cuts(cuts: int, seed: int, folder: Path, *, steps: int = len(STAGE_NAMES
             total.found.doubled += [f"{stage}: {one}" for one in found.doubled]
             total.found.broken += [f"{stage}: {one}" for one in found.broken]
             shutil.rmtree(place)
+        if time.monotonic() > started + seconds:
+            break
     return total
 
 
