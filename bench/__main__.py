@@ -12,6 +12,7 @@ from bench import (
     append,
     cli,
     everyday,
+    fire,
     forget,
     hook,
     importing,
@@ -50,6 +51,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "lookups": lookups.run,
     "llm": llm.run,
     "secrets": secrets.run,
+    "fire": fire.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

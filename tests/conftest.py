@@ -6,6 +6,7 @@ import itertools
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -113,6 +114,12 @@ class PostgresServer:
 
     def stop(self) -> None:
         self._server.stop()
+
+    def crash(self) -> None:
+        """End the server at once, as a crash does: nothing is written down, and it recovers when it starts."""
+        place = self._folder / "postmaster.pid"
+        os.kill(int(place.read_text().splitlines()[0]), signal.SIGQUIT)
+        until(lambda: not place.exists())
 
     def start(self) -> None:
         self._server.ensure_postgres_running()

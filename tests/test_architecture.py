@@ -12,7 +12,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src" / "lifelong"
 
 BASE = {
-    *("types", "errors", "validation", "redaction", "periodic", "tools"),
+    *("types", "errors", "disk", "validation", "redaction", "periodic", "tools"),
     *("storage.base", "storage.group_commit", "text"),
 }
 """What every stage may build on."""
@@ -22,14 +22,15 @@ STAGES = {"collect", "organize", "journal", "recall", "forget"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "types": set(),
+    "disk": set(),
     "settings": {"errors"},
     "periodic": {"errors"},
     "tools": {"errors"},
     "validation": {"errors", "types"},
     "redaction": {"text"},
     "text": {"text"},
-    "home": {"errors", "validation", "settings"},
-    "storage": {"storage", "errors", "types"},
+    "home": {"errors", "disk", "validation", "settings"},
+    "storage": {"storage", "errors", "types", "disk"},
     "vectors": {"vectors", *BASE},
     "models": {"models", *BASE},
     # A record becomes searchable in the transaction that stores it.

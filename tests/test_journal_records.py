@@ -191,14 +191,13 @@ def test_a_page_as_it_was_is_kept(files: JournalFiles) -> None:
     assert (files.read(files.memory), files.previous_version(files.memory).read_bytes()) == (b"two\n", b"one\n")
 
 
-def test_a_link_to_a_page_stays_one(files: JournalFiles, tmp_path: Path) -> None:
-    """O28, S1: people keep the page elsewhere, and let others read it; what is rewritten is that one, and the page
-    as it was is kept."""
-    elsewhere = tmp_path / "notes" / "mine.md"
-    elsewhere.parent.mkdir()
+def test_a_link_to_a_page_stays_one(files: JournalFiles) -> None:
+    """O28, S1: people keep the page in another folder of theirs, and let others read it; what is rewritten is that
+    one, and the page as it was is kept."""
+    elsewhere = files.root / "notes" / "mine.md"
+    elsewhere.parent.mkdir(parents=True)
     elsewhere.write_bytes(b"old\n")
     elsewhere.chmod(0o640)
-    files.root.mkdir()
     files.memory.symlink_to(elsewhere)
     with files.writing():
         files.append(files.memory, b"more\n")
@@ -227,7 +226,7 @@ def test_a_rewrite_that_fails_leaves_the_page_as_it_was(
     with monkeypatch.context() as patch:
         match part:
             case "write":
-                patch.setattr(module, "_write", fail)
+                patch.setattr(module, "write_all", fail)
             case "link":
                 patch.setattr(module, "_link", fail)
             case "sync":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
+from lifelong.disk import make_folder, open_to_others
 from lifelong.errors import StorageUnavailable
 from lifelong.validation import is_user_name, validate_path, validate_user
 
@@ -24,12 +26,35 @@ class Home:
         return self.path / "lifelong.toml"
 
     def user_folder(self, name: str) -> Path:
-        """Return the folder of a user's own files. It appears with the first of them."""
-        return self.path / "users" / validate_user(name)
+        """Return the folder of a user's own files. It appears with the first of them. Raise `StorageUnavailable`
+        for a link: it may lead out of the home, or to another user."""
+        users = self.path / "users"
+        for place in (users, users / validate_user(name)):
+            if os.path.islink(place):  # noqa: PTH114 - which never fails; what cannot be looked at, cannot be read
+                raise StorageUnavailable(
+                    f"{place} is a link, so nothing is read or written there. Put the folder itself in its place."
+                )
+        return users / name
 
     def users(self) -> list[str]:
         """Return the users that have files."""
-        return [place.name for place in self.path.glob("users/*") if is_user_name(place.name) and place.is_dir()]
+        try:
+            found = [place for place in self.path.glob("users/*") if is_user_name(place.name) and place.is_dir()]
+        except OSError as error:
+            raise self._unusable(error) from error
+        return [place.name for place in found if not place.is_symlink()]
+
+    def exposed(self) -> list[str]:
+        """Return what other users of the machine may change or read here, a sentence with the fix for each."""
+        found = []
+        if mode := open_to_others(self.path, 0o755):
+            found.append(f"Others may write to {self.path} (mode {mode}). Run: chmod 700 {self.path}")
+        for place in (self.settings, self.database, self.path / "users"):
+            if not open_to_others(self.path, 0o700) or not (mode := open_to_others(place)):
+                continue  # nobody gets past the home's own folder
+            private = 700 if place.is_dir() else 600
+            found.append(f"Others may read {place} (mode {mode}). Run: chmod {private} {place}")
+        return found
 
     def check(self) -> None:
         """Say why this cannot be a home, before anything is made or read."""
@@ -47,9 +72,9 @@ class Home:
             raise StorageUnavailable(f"{file} is a file, so {what} cannot be a home. Name a folder.")
 
     def ensure(self) -> None:
-        """Make the folder, for its owner alone."""
+        """Make the folder, for its owner alone, durable on return."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.path)
         except OSError as error:
             raise self._unusable(error) from error
 

@@ -7,6 +7,7 @@ one user of it has: the everyday verbs, and namespaces for the rest.
 from __future__ import annotations
 
 import builtins
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from lifelong.settings import Settings
 
 T = TypeVar("T")
+
+log = logging.getLogger("lifelong")
 
 DEFAULT_USER = "default"
 
@@ -104,6 +107,8 @@ class Store:
         place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
+        for problem in place.exposed():
+            log.warning("%s", problem)
         database = open_database(place, loaded.storage)
         try:
             return cls(SharedParts(loaded, place, database, clock, organizer, embedder))

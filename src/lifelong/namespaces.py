@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -291,8 +292,10 @@ class NotesDirectory(_Namespace):
 
     def workers(self) -> builtins.list[str]:
         """Return the names of the workers that keep notes."""
+        from lifelong.journal.notes import DISK
+
         folder = self._parts.shared.home.user_folder(self._user) / "workers"
-        return sorted(place.name for place in folder.iterdir() if place.is_dir()) if folder.is_dir() else []
+        return [name for name in DISK.names(folder) if os.path.isdir(folder / name)]  # noqa: PTH112 - never fails
 
     def close(self) -> None:
         """Wait for compactions that are under way."""

@@ -7,17 +7,20 @@ Only what words show plainly is reported: a list of false alarms is read once. N
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from zoneinfo import ZoneInfo
 
 from lifelong.collect.tombstones import Tombstones
+from lifelong.disk import is_own_file
 from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.organize.consolidation import LONG_CHARS, Merge, WorkingTree
 from lifelong.organize.document_rows import DocumentRows
@@ -56,6 +59,8 @@ _RECURS = (
     r"|jahrlich|cumpleanos|aniversario|cada|todos los|anniversaire|chaque|tous les)\b"
 )
 """What comes again, so that a day of it is not the last one."""
+
+log = logging.getLogger("lifelong.forget")
 
 Progress: TypeAlias = Callable[[str, int, int], object]
 
@@ -211,10 +216,18 @@ class Auditor:
         seen: set[str] = set()
         for path, items in paths:
             self._check_time()
-            for one in items(path, root) if path.is_file() else ():
+            for one in self._read_file(path, root, items):
                 if one.ref not in seen:
                     seen.add(one.ref)
                     yield one
+
+    def _read_file(self, path: Path, root: Path, items: Callable[[Path, Path], Iterator[Item]]) -> list[Item]:
+        """Return what a file holds; nothing where it cannot be read, which health says, too."""
+        try:
+            return [*items(path, root)] if is_own_file(path, root) else []
+        except OSError as error:
+            log.warning("%s is left out: %s", path.name, error.strerror)
+            return []
 
     @cached_property
     def _tree(self) -> WorkingTree:

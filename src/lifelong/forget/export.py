@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
 
+from lifelong.disk import make_folder, sync
 from lifelong.errors import InputError, StorageError
 from lifelong.forget.export_format import (
     DOCUMENTS,
@@ -29,7 +30,7 @@ from lifelong.forget.export_format import (
     RowFile,
 )
 from lifelong.forget.user_files import copy_user_files, open_private, remove_folder, sync_folders
-from lifelong.journal.files import JournalFiles, file_lock, make_folder, sync
+from lifelong.journal.files import JournalFiles, file_lock
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Param, Transaction

@@ -15,10 +15,11 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
+from lifelong.disk import is_own_file, sync
 from lifelong.errors import StorageBusy
 from lifelong.forget.plan import ErasurePlan, ForgottenText
 from lifelong.journal.compaction import BLOCK, COMPACTION
-from lifelong.journal.files import BLOCK_END, JournalFiles, sync
+from lifelong.journal.files import BLOCK_END, JournalFiles
 from lifelong.journal.notes import AFTER_FILE, DISK, archive_folder
 from lifelong.journal.records import (
     FileLine,
@@ -116,7 +117,7 @@ class FileErasure:
         """Return what changes, and the new content of each file that does; none for a file that goes."""
         done, contents = ErasedFromFiles(), dict[Path, bytes | None]()
         forgotten, limit = ForgottenText.of(plan), AgeLimit.of(plan, self._zone)
-        journal = [path for path in self._journal_files() if path.is_file()]
+        journal = [path for path in self._journal_files() if is_own_file(path, self._files.root)]
         done.remade, dropped = self._turns(plan, journal)
         done.gone = sorted({*plan.lines, *dropped})
         for path in journal:
@@ -146,7 +147,7 @@ class FileErasure:
             for folder in folders
             for one in (folder, archive_folder(folder))
             for path in one.glob("**/*")
-            if path.is_file() and path.suffix in (".md", Path(AFTER_FILE).suffix)
+            if is_own_file(path, self._files.root) and path.suffix in (".md", Path(AFTER_FILE).suffix)
         )
 
     def _is_note(self, path: Path) -> bool:

@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeVar
 from lifelong.collect.descriptors import Descriptor, cache_key, decode, encode
 from lifelong.collect.tombstones import Tombstones
 from lifelong.collect.transcript import renumber_blocks
+from lifelong.disk import make_folder, sync, write_new
 from lifelong.errors import InputError, LifelongError, StorageError
 from lifelong.forget.export import Progress
 from lifelong.forget.export_format import (
@@ -43,7 +44,7 @@ from lifelong.forget.plan import ErasurePlan, store_plan
 from lifelong.forget.tables import TABLES
 from lifelong.forget.user_files import copy_file, open_private, remove_folder, sync_folders, user_files
 from lifelong.home import Home
-from lifelong.journal.files import IDENTITY_FILE, file_lock, make_folder, sync
+from lifelong.journal.files import IDENTITY_FILE, file_lock
 from lifelong.journal.records import renumber_file, renumber_line_id
 from lifelong.journal.rows import JournalRows
 from lifelong.organize.facts import renumber_citations
@@ -466,7 +467,7 @@ class _Import:
             self._progress("files", done, len(own))
             source = place_of(self._contents.folder, file.path)
             target = staged / file.path.removeprefix(f"{FILES}/")
-            if copy_file(source, target).sha256 != file.sha256:
+            if copy_file(source, target, self._contents.folder).sha256 != file.sha256:
                 raise changed(source)
             if numbers.needed and "workers" not in target.relative_to(staged).parts[:1]:
                 data = target.read_bytes()
@@ -483,8 +484,7 @@ class _Import:
         """Return the id of the journal's folder, made where the export has none."""
         place = _staging(self._home, self._user) / IDENTITY_FILE
         if not place.exists():
-            with open_private(place) as stream:
-                stream.write(f"{new_id()}\n".encode())
+            write_new(place, f"{new_id()}\n".encode())
         return place.read_text(encoding="utf-8").strip()
 
     def _take_digest_key(self, tx: Transaction) -> tuple[str, ...]:

@@ -70,12 +70,11 @@ def prove(
         and os.path.realpath(path) not in backups
         and not _is_of_another(path.relative_to(home), owner)
     ]
+    if database.traces(traceable(database, [word for word in wanted if word not in living])):
+        found.append("file lifelong.db")
     for path in [*files, *queued]:
         is_database = path.parent == home and path.name.startswith("lifelong.db")
-        looked_for = (
-            traceable(database, [word for word in wanted if word not in living]) if is_database else wanted
-        )
-        left = _words_in(path, looked_for)
+        left = [] if is_database else _words_in(path, wanted)
         found += [f"file {os.path.relpath(path, home)}"] if left else []
     return Proof(len(wanted), len(looked), len(TABLES), len(files) + len(queued), tuple(dict.fromkeys(found)))
 

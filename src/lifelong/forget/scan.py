@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from lifelong.collect.descriptors import TEXTS
 from lifelong.collect.history import safe_original
 from lifelong.collect.recorder import safe_key
+from lifelong.disk import is_own_file
 from lifelong.errors import StorageBusy
 from lifelong.forget.documents import DocumentErasure, changeset_of, erase_items
 from lifelong.forget.tables import TABLES
@@ -226,7 +227,10 @@ class SecretScan:
             ("note", notes),
         )
         return [
-            (place, path) for place, paths in places for path in paths if path.is_file() and not path.is_symlink()
+            (place, path)
+            for place, paths in places
+            for path in paths
+            if is_own_file(path, files.root) and not path.is_symlink()
         ]
 
     def _in_file(self, one: tuple[Place, Path]) -> Iterator[StoredSecret]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from lifelong.journal.files import JournalFiles, make_folder, sync
+from lifelong.disk import is_own_file, make_folder, open_own, sync
+from lifelong.journal.files import JournalFiles
+
+log = logging.getLogger("lifelong.forget")
 
 DERIVED_FOLDERS = ("tmp", "index")
 """Folders of a user with nothing of their own: locks, previous versions, and files made of vectors."""
@@ -26,16 +30,20 @@ class CopiedFile(NamedTuple):
 
 
 def user_files(folder: Path) -> Iterator[Path]:
-    """Give the user's own files, in the order of their paths. A link to a file counts as the file, as everywhere;
-    folders behind a link do not count."""
+    """Give the user's own files, in the order of their paths. A link to another of them counts as the file, as
+    everywhere; what a link leads to elsewhere does not count, nor do folders behind a link, pipes and devices."""
     if not folder.is_dir():
         return
     for top, folders, names in os.walk(folder):
         here = Path(top)
         folders[:] = sorted(name for name in folders if not (here == folder and name in DERIVED_FOLDERS))
         for name in sorted(names):
-            if not name.endswith(".lock") and (here / name).is_file():
+            if name.endswith(".lock"):
+                continue
+            if is_own_file(here / name, folder):
                 yield here / name
+            else:
+                log.warning("%s is left out: it is not a file of the user's folder", here / name)
 
 
 def copy_user_files(folder: Path, target: Path) -> list[CopiedFile]:
@@ -46,15 +54,15 @@ def copy_user_files(folder: Path, target: Path) -> list[CopiedFile]:
             held.enter_context(JournalFiles(folder).writing())
         for place in user_files(folder):
             path = place.relative_to(folder)
-            copied.append(copy_file(place, target / path)._replace(path=path.as_posix()))
+            copied.append(copy_file(place, target / path, folder)._replace(path=path.as_posix()))
     return copied
 
 
-def copy_file(source: Path, target: Path) -> CopiedFile:
-    """Copy a file with the time of its last change, for its owner alone, durable on return."""
+def copy_file(source: Path, target: Path, root: Path) -> CopiedFile:
+    """Copy a file of the folder `root` with the time of its change, for its owner alone, durable on return."""
     make_folder(target.parent)
     digest, size = hashlib.sha256(), 0
-    with source.open("rb") as reading, open_private(target) as writing:
+    with os.fdopen(open_own(source, root), "rb") as reading, open_private(target) as writing:
         modified = os.fstat(reading.fileno()).st_mtime_ns
         while chunk := reading.read(1 << 20):
             writing.write(chunk)

@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from lifelong.disk import is_own_file
 from lifelong.errors import InputError
 
 MAX_ENTRY_BYTES = 64 * 2**20  # of a conversation, a line or a file that is read whole
@@ -228,13 +229,16 @@ class _Kept(BytesIO):
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Yield the files below a folder that may be read, without those in homes and exports of lifelong."""
+    """Yield the files below a folder that may be read, without those in homes and exports of lifelong, and without
+    what links lead to outside of it."""
     for folder, folders, names in os.walk(root):
         if {"lifelong.toml", "lifelong.db"} & set(names) or {"manifest.json", "records.jsonl"} <= set(names):
             folders.clear()
             continue
         folders[:] = [one for one in folders if not one.startswith(".")]
-        yield from (place for name in names if _is_read(Path(name)) and (place := Path(folder, name)).is_file())
+        yield from (
+            Path(folder, one) for one in names if _is_read(Path(one)) and is_own_file(Path(folder, one), root)
+        )
 
 
 def _is_read(name: PurePosixPath | Path) -> bool:

@@ -9,6 +9,7 @@ write.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
+from lifelong.disk import make_folder, names_in, open_own, read_own, sync, write_all
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -23,6 +25,7 @@ MEMORY_FILE = "MEMORY.md"
 IDENTITY_FILE = ".journal-id"
 MEMORY_HEADER = "# Memory\n\n"
 BLOCK_END = "<!-- end -->"  # of a summary in LONGMEMORY.md
+_DAY_FILE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
 _LOCK_POLL_SECONDS = 0.002  # between two attempts to take a lock that another process holds
 _NEW_FILE = os.O_APPEND | os.O_CREAT | os.O_RDWR
 
@@ -44,27 +47,31 @@ class JournalFiles:
 
     def days(self) -> list[Path]:
         """Return the day files that exist, oldest first."""
-        return sorted((self.root / "memory").glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md"))
+        folder = self.root / "memory"
+        try:
+            return [folder / name for name in names_in(folder) if _DAY_FILE.fullmatch(name)]
+        except OSError as error:
+            raise failed("read", folder, error) from error
 
     def read(self, path: Path) -> bytes:
         """Return the content of a file; empty where there is no file."""
         try:
-            return path.read_bytes()
+            return read_own(path, self.root)
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise _failed("read", path, error) from error
+            raise failed("read", path, error) from error
 
     def end(self, path: Path, size: int) -> bytes:
         """Return the last bytes of a file, at most `size`."""
         try:
-            with path.open("rb") as file:
+            with os.fdopen(open_own(path, self.root), "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - size))
                 return file.read()
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise _failed("read", path, error) from error
+            raise failed("read", path, error) from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -102,12 +109,12 @@ class JournalFiles:
         try:
             make_folder(path.parent)
             is_new = not path.exists()
-            file = os.open(path, _NEW_FILE, 0o600)
+            file = open_own(path, self.root, _NEW_FILE)
             try:
                 size = os.fstat(file).st_size
                 start = b"" if not size or os.pread(file, 1, size - 1) == b"\n" else b"\n"
                 try:
-                    _write(file, header.encode() + text if not size else start + text)
+                    write_all(file, header.encode() + text if not size else start + text)
                     if is_new:
                         sync(path.parent)
                 except OSError:
@@ -116,7 +123,7 @@ class JournalFiles:
             finally:
                 os.close(file)
         except OSError as error:
-            raise _failed("written", path, error) from error
+            raise failed("written", path, error) from error
         return size
 
     def cut(self, *appends: tuple[Path, int]) -> None:
@@ -126,17 +133,19 @@ class JournalFiles:
                 os.truncate(path, size)
 
     def replace(self, path: Path, data: bytes) -> None:
-        """Replace the content of a file, whole or not at all. A link is followed, as in an append. Call it while
-        `writing`."""
+        """Replace the content of a file, whole or not at all. A link to another file of the folder is followed, as
+        in an append. Call it while `writing`."""
         previous, path = self.previous_version(path), path.resolve()
         draft = path.with_name(f".{path.name}.new")
         swapped = False
         try:
             make_folder(path.parent)
+            if path.exists():
+                os.close(open_own(path, self.root))
             make_folder(self._tmp)
             file = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
             try:
-                _write(file, data)
+                write_all(file, data)
             finally:
                 os.close(file)
             existed = path.exists()
@@ -155,7 +164,7 @@ class JournalFiles:
                 with suppress(OSError):
                     _link(previous, draft)
                     draft.replace(path)
-            raise _failed("written", path, error) from error
+            raise failed("written", path, error) from error
 
     def previous_version(self, path: Path) -> Path:
         """Return where the version of a file is kept that was replaced last."""
@@ -180,36 +189,11 @@ def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
     except Timeout:
         pass  # it is held elsewhere
     except OSError as error:
-        raise _failed("locked", path, error) from error
+        raise failed("locked", path, error) from error
     try:
         yield lock.is_locked
     finally:
         lock.release()
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder and those above it, readable by their owner only."""
-    if not path.is_dir():
-        make_folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
-        sync(path.parent)
-
-
-def sync(path: Path) -> None:
-    """Make the content of a file, or the entries of a folder, survive a power cut."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _write(file: int, data: bytes) -> None:
-    """Write all of it, durable on return."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
-    os.fsync(file)
 
 
 def _link(source: Path, target: Path) -> None:
@@ -219,7 +203,8 @@ def _link(source: Path, target: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _failed(verb: str, path: Path, error: OSError) -> JournalError:
+def failed(verb: str, path: Path, error: OSError) -> JournalError:
+    """Return the error for a file of the user that could not be read, written or locked."""
     changed = "" if verb == "read" else " Nothing was changed."
     return JournalError(
         f"{path} could not be {verb}: {error.strerror}.{changed} Check the file's permissions and try again."

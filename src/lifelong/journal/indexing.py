@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
+from lifelong.disk import read_own
 from lifelong.journal.files import BLOCK_END, JournalFiles
+from lifelong.journal.notes import DISK
 from lifelong.journal.records import JournalRecord, first_record_of, looks_like_record, parse
 from lifelong.types import Item, ItemKind, Provenance
 
@@ -32,14 +34,16 @@ def journal_paths(files: JournalFiles) -> list[Path]:
 
 def note_paths(folder: Path) -> list[Path]:
     """Return the notes of every worker of a user."""
-    return sorted(folder.glob("workers/*/memory/*.md"))
+    workers = folder / "workers"
+    folders = [workers / name / "memory" for name in DISK.names(workers)]
+    return sorted(one / name for one in folders for name in DISK.names(one) if name.endswith(".md"))
 
 
 def journal_items(path: Path, root: Path) -> Iterator[Item]:
     """Give the items of a journal file. The item of a secret record is empty, which empties the same record's item
     from other files, too."""
     written: list[str] = []
-    for line in parse(path.read_bytes()):
+    for line in parse(read_own(path, root)):
         if line.record:
             yield _record_item(line.record, _modified(path), _thread(path, root))
         elif not looks_like_record(line.raw):
@@ -49,7 +53,7 @@ def journal_items(path: Path, root: Path) -> Iterator[Item]:
 
 def note_items(path: Path, root: Path) -> Iterator[Item]:
     """Give the items of a note, a paragraph each."""
-    yield from _paragraphs("note", path.read_text("utf-8", "replace"), path, root)
+    yield from _paragraphs("note", read_own(path, root).decode("utf-8", "replace"), path, root)
 
 
 def _record_item(record: JournalRecord, modified: datetime, container: str) -> Item:

@@ -18,14 +18,15 @@ import re
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from lifelong.disk import make_folder, names_in, read_own, sync
 from lifelong.errors import InputError, JournalError
-from lifelong.journal.files import file_lock, make_folder, sync
+from lifelong.journal.files import failed, file_lock
 from lifelong.redaction import find_secrets, has_secret, redact
 from lifelong.types import Clock, utc_now
 from lifelong.validation import validate_text
@@ -88,21 +89,26 @@ class Disk:
 
     def names(self, folder: Path) -> list[str]:
         try:
-            return sorted(path.name for path in folder.iterdir())
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+            return names_in(folder)
+        except OSError as error:
+            raise failed("read", folder, error) from error
 
     def stat(self, path: Path) -> tuple[int, int] | None:
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             found = path.lstat()
-            if stat.S_ISREG(found.st_mode):
-                return found.st_size, found.st_mtime_ns
-        return None
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise failed("read", path, error) from error
+        return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
     def read(self, path: Path) -> bytes | None:
-        with suppress(FileNotFoundError):
-            return path.read_bytes() if self.stat(path) else None
-        return None
+        try:
+            return read_own(path, path.parent) if self.stat(path) else None
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise failed("read", path, error) from error
 
     def write(self, path: Path, data: bytes, modified: int | None = None) -> None:
         import tempfile  # imported on the first write only

@@ -21,7 +21,7 @@ from lifelong.collect.descriptors import folder_of
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import InputError, ItemNotFound, LifelongError
+from lifelong.errors import InputError, ItemNotFound, JournalError, LifelongError
 from lifelong.journal.service import JournalService
 from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
 from lifelong.organize.binding import DEFAULT_OWNER
@@ -168,9 +168,12 @@ class ContextBuilder:
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
         journal: set[str] = set()
         if not relevant_only:
-            recent, journal = self._recent(conversation, tokens, context, shown)
-            explained = self._recent(conversation, tokens, context, shown, explain=True)[0] if explain else recent
-            context.add(recent, explained)
+            try:
+                recent, journal = self._recent(conversation, tokens, context, shown)
+                again = self._recent(conversation, tokens, context, shown, explain=True)[0] if explain else recent
+                context.add(recent, again)
+            except JournalError as error:
+                log.warning("the context has no journal, and everything else: %s", error)
         self._log(log_hits, [*shown, *(Scored(public_id("journal", one), 0.0, 0) for one in sorted(journal))])
         return str(context)
 

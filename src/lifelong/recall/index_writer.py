@@ -23,6 +23,7 @@ from lifelong.collect.history import History, IndexableRecord, RecordRow
 from lifelong.collect.transcript import without_injected
 from lifelong.errors import (
     ErasedMeanwhile,
+    JournalError,
     LifelongError,
     StorageBusy,
     StorageCorrupt,
@@ -390,6 +391,7 @@ class FileSync:
         self._read: dict[Path, SyncedFile] = {}
         self._texts: dict[str, str] = {}  # of the indexed items, by ref
         self._failing: set[Path] = set()
+        self._unlisted = False  # their folder could not be looked at
         self._synced: tuple[int, dict[Path, FileChange]] | None = None
         self._syncing = threading.Lock()
 
@@ -405,7 +407,15 @@ class FileSync:
 
     def _sync(self, versions: Mapping[str, int]) -> int:
         erasures = self._database.read(lambda tx: erasure_count(tx, self._owner))  # before the files are read
-        found = {path: change for path in self._files() if (change := _change(path))}
+        try:
+            paths = self._files()
+        except (OSError, JournalError) as error:
+            if not self._unlisted:
+                log.warning("the %s files cannot be looked at; what is indexed stays: %s", self._kind, error)
+            self._unlisted = True
+            return 0
+        self._unlisted = False
+        found = {path: change for path in paths if (change := _change(path))}
         version = versions.get(self._owner, 0)
         if self._synced == (version, found):
             return 0

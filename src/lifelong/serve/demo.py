@@ -19,6 +19,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.tree import Tree
 
+from lifelong.disk import write_new
 from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.memory import Memory
@@ -115,11 +116,8 @@ def _home(path: Path) -> Home:
     if not place.settings.exists():
         if place.database.exists():
             raise InputError(NOT_A_DEMO.format(place.path))
-        part = place.path / ".lifelong.toml.part"
         try:
-            part.touch(mode=0o600)
-            part.write_text(SETTINGS, encoding="utf-8")
-            part.replace(place.settings)
+            write_new(place.settings, SETTINGS.encode())
         except OSError as error:
             raise StorageUnavailable(
                 f"Nothing can be written to {place.path}: {error.strerror}. Name another folder with --home."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from lifelong.disk import write_new
 from lifelong.errors import InputError
 from lifelong.home import Home
 from lifelong.memory import Memory
@@ -23,13 +24,12 @@ def make_home(home: str | Path) -> Home:
     place.check()
     place.ensure()
     try:
-        place.settings.touch(mode=0o600, exist_ok=False)  # it may hold a password one day
+        write_new(place.settings, settings().encode())  # for its owner alone: it may hold a password one day
     except FileExistsError:
         raise InputError(
             f"{place.settings} exists already, and was left as it is. Edit it, or name another home with --home."
         ) from None
     try:
-        place.settings.write_text(settings(), encoding="utf-8")
         Memory.open(place.path).close()
     except BaseException:
         place.settings.unlink()

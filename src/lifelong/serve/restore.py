@@ -11,11 +11,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import NamedTuple
 
+from lifelong.disk import sync
 from lifelong.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable
 from lifelong.forget.backups import holds_files, unpack_files
 from lifelong.forget.user_files import remove_folder, user_files
 from lifelong.home import Home
-from lifelong.journal.files import sync
 from lifelong.memory import Memory
 from lifelong.settings import Settings
 from lifelong.storage.base import FULL_TEXT_DAMAGED

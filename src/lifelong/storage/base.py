@@ -150,6 +150,11 @@ class Database(Protocol):
         Return false where others read or write so much that it has to be tried again."""
         ...
 
+    def traces(self, words: Sequence[str]) -> list[str]:
+        """Return the words that the database's own files hold anywhere, as they are written; none where its files
+        cannot be read."""
+        ...
+
     def check(self) -> list[str]:
         """Read everything and return what is wrong, a sentence each. Slow on a large database."""
         ...

@@ -8,10 +8,10 @@ process is waited for with short, jittered sleeps: no process is kept out for lo
 from __future__ import annotations
 
 import errno
-import mmap
 import os
 import random
 import shutil
+import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
+from lifelong.disk import give_name, sync
 from lifelong.errors import (
     ForeignDatabase,
     IndexCorrupt,
@@ -49,6 +50,7 @@ APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we 
 HEADER = b"SQLite format 3\0"
 MAX_IDLE_READERS = 8
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.0001, 0.002  # between two looks whether another process's writer is done
+READ_BYTES, MAX_WORD_BYTES = 1 << 20, 1 << 12  # of the file at once, when it is looked through for words
 MAX_CACHED_STATEMENTS = 1_000  # all of them: preparing one costs more than running it
 
 Work = Callable[[Transaction], Any]
@@ -67,11 +69,13 @@ class SQLite:
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
         self._closed = False
+        self._files: tuple[object, ...] | None = None
+        """Which files are open: the database and its log."""
         self._readers: deque[apsw.Connection] = deque()
         with translated(path):
             try:
                 _create_private(path)
-                _check_header(path)
+                _mend_modes(path)
             except OSError as error:
                 raise translate_os_error(error, path) from error
             self._writer = self._connect()
@@ -107,7 +111,10 @@ class SQLite:
             try:
                 _create_private(part)
                 self._copy_to(part, files)
-                _give_name(part, target)
+                sync(part)
+                give_name(part, target)
+            except FileExistsError:
+                raise _taken(target) from None
             except OSError as error:
                 raise translate_os_error(error, target) from error
             finally:
@@ -123,7 +130,7 @@ class SQLite:
             try:
                 if _pragma(connection, "wal_checkpoint(TRUNCATE)"):
                     return False
-                if words and self._holds(words):
+                if words and self.traces([*words, *(word.lower() for word in words)]):
                     connection.execute("VACUUM")
                     return not _pragma(connection, "wal_checkpoint(TRUNCATE)")
             except apsw.BusyError:
@@ -132,11 +139,27 @@ class SQLite:
                 connection.close()
         return True
 
-    def _holds(self, words: Sequence[str]) -> bool:
-        """Return whether the file holds one of the words anywhere, as it is written or in small letters."""
-        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            forms = {form.encode() for word in words for form in (word, word.lower())}
-            return any(data.find(form) >= 0 for form in forms)
+    def traces(self, words: Sequence[str]) -> list[str]:
+        """Read through SQLite: when a process closes the file by itself, it loses the locks that SQLite has on it,
+        and another process may take the log away."""
+        self._check_usable()
+        sought = {word: word.encode("utf-8", "surrogatepass") for word in words}
+        found: set[str] = set()
+        with translated(self._path):
+            connection = self._new_reader()
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log
+                for which, end in ((0, ""), (1, "-wal")):
+                    size = self._path.with_name(self._path.name + end).stat().st_size
+                    for start in range(0, size, READ_BYTES):
+                        most = min(READ_BYTES + MAX_WORD_BYTES, size - start)
+                        data = connection.read("main", which, start, most)[1]
+                        found |= {word for word, form in sought.items() if form in data}
+            except FileNotFoundError:
+                pass  # no log, so nothing in it
+            finally:
+                connection.close()
+        return [word for word in words if word in found]
 
     def check(self) -> list[str]:
         """Look twice before anything is called wrong: who restores a backup for it loses what is newer."""
@@ -162,6 +185,7 @@ class SQLite:
         with translated(self._path):
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
+                self._check_in_place()
                 outcomes = [jobs[0](self._tx)] if len(jobs) == 1 else [self._apart(job) for job in jobs]
                 check_open(self._writer)
                 self._writer.execute("COMMIT")
@@ -169,6 +193,18 @@ class SQLite:
                 self._roll_back()
                 raise
         return outcomes
+
+    def _check_in_place(self) -> None:
+        """Raise `StorageUnavailable` where the file, or its log, is not the one that is open: what is stored in a
+        file without a name is lost."""
+        now = tuple(_identity(self._path.with_name(self._path.name + end)) for end in ("", "-wal"))
+        if self._files is None:
+            self._files = now
+        if None in now or now != self._files:
+            raise StorageUnavailable(
+                f"{self._path} was moved, removed or replaced while it was open. Nothing was stored; put it back, "
+                "or close the memory and open it again."
+            )
 
     def _apart(self, job: Work) -> Any:
         self._writer.execute("SAVEPOINT job")
@@ -195,6 +231,7 @@ class SQLite:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         """Make sure that the file is ours, and only then change anything, were it by closing it."""
+        _check_header(connection, self._path)
         log_left_behind = self._path.with_name(self._path.name + "-wal").exists()
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_left_behind)
         version = self._version(connection)
@@ -386,33 +423,43 @@ def _damaged(what: str) -> str:
     return f"The file is damaged: {what}."
 
 
-def _give_name(part: Path, target: Path) -> None:
-    """Give a complete file its name. Another file of that name is never replaced."""
-    try:
-        os.link(part, target)
-    except FileExistsError:
-        raise _taken(target) from None
-    except OSError:  # a file system without hard links
-        part.rename(target)
-
-
 def _taken(target: Path) -> InputError:
     return InputError(f"{target} exists already. Choose another name.")
 
 
 def _create_private(path: Path) -> None:
-    """Create a file that only its owner can read."""
+    """Create a file that only its owner can read, durable on return."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        sync(path.parent)
 
 
-def _check_header(path: Path) -> None:
+def _mend_modes(path: Path) -> None:
+    """Give the logs the mode of the database. SQLite makes them with the mode that it has then, and they keep it
+    when a person makes the database writable again."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    for log in (path.with_name(path.name + end) for end in ("-wal", "-shm")):
+        with suppress(OSError):
+            if stat.S_IMODE(log.stat().st_mode) != mode:
+                log.chmod(mode)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from any other; none where there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _check_header(connection: apsw.Connection, path: Path) -> None:
     """Raise `ForeignDatabase` for a file that is not SQLite's: SQLite takes a file of a byte or two for an
     empty one and overwrites it. Beside a rollback journal the first page may be half written, and SQLite will
-    repair it."""
-    with path.open("rb") as file:
-        header = file.read(len(HEADER))
-    if header and header != HEADER and not path.with_name(path.name + "-journal").exists():
+    repair it. The file is read through SQLite: see `SQLite.traces`."""
+    if not path.stat().st_size or path.with_name(path.name + "-journal").exists():
+        return
+    if connection.read("main", 0, 0, len(HEADER))[1] != HEADER:
         raise not_a_database(path)
 
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from filelock import FileLock
 
+from lifelong.disk import make_folder
 from lifelong.errors import ConfigError, LifelongError, MemoryClosed, StorageError, StorageUnavailable
 from lifelong.types import new_id
 from lifelong.vectors.base import (
@@ -186,7 +187,7 @@ class ChromaVectors:
             raise _translated(error, f"Chroma at {self._place}") from error
 
     def _alone(self, path: Path, work: Callable[[Client], T], writing: bool) -> T:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path)
         place = path / "lifelong.generation"
         with self._lock, FileLock(path / "lifelong.lock", TIMEOUT_SECONDS, mode=0o600, poll_interval=0.002):
             generation = place.read_bytes() if place.exists() else b""

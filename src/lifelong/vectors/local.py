@@ -24,6 +24,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from lifelong.disk import make_folder
 from lifelong.errors import MemoryClosed
 from lifelong.storage.base import NO_LIMIT, Database, Row, Transaction
 from lifelong.types import ITEM_KINDS
@@ -373,7 +374,7 @@ class _Partition:
         """Make a segment of the tail, and of the segments before it that are not much larger. One process at a
         time does, for which others wait so many seconds; what cannot be written is searched in memory."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.folder)
             with FileLock(self.folder / "lock", wait, mode=0o600):
                 self._write_alone(database)
         except Timeout:

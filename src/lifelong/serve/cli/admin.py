@@ -166,7 +166,7 @@ def doctor(
 
     Example: lifelong doctor --home ~/.lifelong
     """
-    from lifelong.home import existing_home
+    from lifelong.home import Home, existing_home
     from lifelong.memory import Store
 
     problems: list[str] = []
@@ -187,6 +187,7 @@ def doctor(
     reasons = health.reasons if health else ()
     remarks = [] if health and health.status == "red" else [*reasons]
     problems += [] if remarks else reasons
+    remarks += Home(place).exposed()
     if as_json:
         memory = {"memory": audits} if audit else {}
         print_json({"sound": not problems, "problems": problems, "remarks": remarks, "unindexed": left, **memory})

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from lifelong.collect.history import from_json
+from lifelong.disk import sync
 from lifelong.errors import AgentDead, ConfigError, InputError, LifelongError, StorageBusy, StorageFull
 from lifelong.redaction import redact_json
 from lifelong.types import Record
@@ -88,6 +89,7 @@ class HookQueue:
             self._lock.release()
 
     def _append(self, path: Path, line: bytes) -> None:
+        is_new = not path.exists()
         with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600), "rb+") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)
@@ -95,12 +97,15 @@ class HookQueue:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
+        if is_new:
+            sync(path.parent)
 
     def _replace(self, lines: list[bytes]) -> None:
         rest = self.path.with_suffix(".tmp")
         rest.unlink(missing_ok=True)
         self._append(rest, b"".join(lines))
         rest.replace(self.path)
+        sync(self.path.parent)
 
 
 def _to_line(request: StoreRequest, at: datetime) -> bytes:

