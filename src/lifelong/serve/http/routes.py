@@ -28,6 +28,7 @@ from lifelong.recall import recall_log
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.relations import Relations
 from lifelong.serve.forgetting import store_what_waits
+from lifelong.serve.hidden_paths import file_name, without_paths
 from lifelong.serve.http import models
 from lifelong.serve.http.guard import is_from_page
 from lifelong.serve.http.models import (
@@ -37,10 +38,13 @@ from lifelong.serve.http.models import (
     Moment,
     RecordId,
     RecordName,
+    Requested,
     ReviewId,
     UserMemory,
+    UserName,
     Version,
 )
+from lifelong.tokens import LoggedWrite, NewToken, Token
 from lifelong.types import Changeset, Document, Hit, InboxItem, ItemKind, ItemState, Session, Stats, Turn
 
 memory_verbs = APIRouter(tags=["memory"])
@@ -55,11 +59,12 @@ relations = APIRouter(prefix="/relations", tags=["relations"])
 inbox = APIRouter(prefix="/inbox", tags=["inbox"])
 reviews = APIRouter(prefix="/reviews", tags=["reviews"])
 users = APIRouter(prefix="/users", tags=["users"])
+tokens = APIRouter(prefix="/tokens", tags=["tokens"])
 admin = APIRouter(prefix="/admin", tags=["admin"])
 
 ROUTERS = (
     *(memory_verbs, agents, sessions, documents, changesets, journal, notes, experiences, relations, inbox),
-    *(reviews, users, admin),
+    *(reviews, users, tokens, admin),
 )
 
 After = Annotated[RecordId, Query(description="Only the records after this one.")]
@@ -89,13 +94,14 @@ PersonOnly = Depends(_check_person)
 
 
 @memory_verbs.post("/add", status_code=201)
-async def add(body: models.Add, memory: UserMemory) -> models.Added:
+async def add(body: models.Add, memory: UserMemory, requested: Requested) -> models.Added:
     """Store what was said: a text, messages, or records; all or none. When this answers, it is durable. A user
     begins with the first thing that is stored."""
 
     def store() -> models.Added:
         agent = body.agent_or_id()
         ids = memory(new=True).add(body.what(), agent=agent, at=body.at, key=body.key, speaker=body.speaker)
+        requested.targets += ids
         return models.Added(ids=ids, forgotten=list(map(models.Tombstone.model_validate, ids.forgotten)))
 
     return await run_in_threadpool(store)
@@ -137,38 +143,49 @@ def list_items(
 
 
 @memory_verbs.post("/correct")
-def correct(body: models.Correction, memory: UserMemory) -> Hit:
+def correct(body: models.Correction, memory: UserMemory, requested: Requested) -> Hit:
     """Say what is true instead of an item. The item ends; the answer is what is found from now on."""
+    requested.targets.append(body.item)
     return memory().correct(body.item, body.text)
 
 
 @memory_verbs.post("/pin", status_code=204)
-def pin(body: models.ItemRef, memory: UserMemory) -> None:
+def pin(body: models.ItemRef, memory: UserMemory, requested: Requested) -> None:
     """Put an item into every context from now on."""
+    requested.targets.append(body.item)
     memory().pin(body.item)
 
 
 @memory_verbs.post("/unpin", status_code=204)
-def unpin(body: models.ItemRef, memory: UserMemory) -> None:
+def unpin(body: models.ItemRef, memory: UserMemory, requested: Requested) -> None:
     """Take an item out of every context: its pin goes, and it is no longer part of the core."""
+    requested.targets.append(body.item)
     memory().unpin(body.item)
 
 
 @memory_verbs.post("/forget")
-def forget(body: models.Forget, memory: UserMemory) -> models.Forgotten:
+def forget(body: models.Forget, memory: UserMemory, requested: Requested) -> models.Forgotten:
     """Remove something for good, with all that was made of it, and prove that it is gone. Without `"dry_run":
     false` nothing is changed, and the answer says what would go."""
     user_memory = memory()
+    requested.targets += body.ids
+    if body.dry_run:
+        requested.name = ""  # nothing is changed
     what = body.model_dump(exclude={"ids", "prove"})
     store_what_waits(user_memory)
     report = user_memory.forget(*body.ids, **what)
     proof = user_memory.admin.prove_forgotten(report) if report and body.prove and not body.dry_run else None
-    return models.Forgotten(report=models.ForgetReport.model_validate(report), proof=proof)
+    requested.targets += report.records
+    shown = models.ForgetReport.model_validate(report)
+    if not requested.grant.is_admin:
+        shown.backups = [file_name(path) for path in shown.backups]
+    return models.Forgotten(report=shown, proof=proof)
 
 
 @memory_verbs.post("/feedback", status_code=204)
-def feedback(body: models.Feedback, memory: UserMemory) -> None:
+def feedback(body: models.Feedback, memory: UserMemory, requested: Requested) -> None:
     """Say that a hit was useful, wrong or outdated."""
+    requested.targets.append(body.item)
     memory().feedback(body.item, body.verdict, body.recall_id)
 
 
@@ -200,10 +217,12 @@ def organize(memory: UserMemory) -> WorkDone:
 
 
 @agents.post("", response_model=models.Agent)
-def get_or_make_agent(descriptor: models.Descriptor, memory: UserMemory) -> types.Agent:
+def get_or_make_agent(descriptor: models.Descriptor, memory: UserMemory, requested: Requested) -> types.Agent:
     """Return the one agent of this descriptor, made on first use. A user begins with its first agent."""
     described = models.to_descriptor(descriptor)
-    return memory(new=True).agent(described)
+    found = memory(new=True).agent(described)
+    requested.targets.append(found.id)
+    return found
 
 
 @agents.get("", response_model=list[models.Agent])
@@ -298,9 +317,11 @@ def read_document_at(
 
 
 @documents.post("", status_code=201)
-def make_document(body: models.NewDocument, memory: UserMemory) -> Document:
+def make_document(body: models.NewDocument, memory: UserMemory, requested: Requested) -> Document:
     """Make a document, as a changeset of its own."""
-    return memory().documents.write(**body.model_dump())
+    made = memory().documents.write(**body.model_dump())
+    requested.targets.append(made.id)
+    return made
 
 
 @documents.post("/rollback")
@@ -430,9 +451,11 @@ def get_long_memory(memory: UserMemory) -> models.Text:
 
 
 @journal.post("/remember", status_code=201)
-def remember(body: models.NewJournalRecord, memory: UserMemory) -> JournalRecord:
+def remember(body: models.NewJournalRecord, memory: UserMemory, requested: Requested) -> JournalRecord:
     """Write a line into the journal. A text with a secret in it is marked as secret."""
-    return memory().journal.remember(body.text, body.category, body.sensitivity, source_channel="http")
+    made = memory().journal.remember(body.text, body.category, body.sensitivity, source_channel="http")
+    requested.targets.append(made.id)
+    return made
 
 
 @journal.get("/context")
@@ -509,9 +532,11 @@ def query_experiences(body: models.ExperienceQuery, memory: UserMemory) -> list[
 
 
 @experiences.post("", status_code=201)
-def add_experience(body: models.NewExperience, memory: UserMemory) -> models.AddedExperience:
+def add_experience(body: models.NewExperience, memory: UserMemory, requested: Requested) -> models.AddedExperience:
     """Add an experience. The id is null where the same one is known already, in whichever words."""
-    return models.AddedExperience(id=memory().experiences.add(**body.model_dump()))
+    made = memory().experiences.add(**body.model_dump())
+    requested.targets += [made] if made else []
+    return models.AddedExperience(id=made)
 
 
 @relations.get("")
@@ -592,16 +617,57 @@ def refuse_review(review: ReviewId, memory: UserMemory, body: models.Decision = 
 
 
 @users.get("")
-def list_users(request: Request) -> list[str]:
-    """List the default user, and all users that hold something."""
+def list_users(request: Request, requested: Requested) -> list[str]:
+    """List the default user, and all users that hold something; with a token of a user, that one."""
     store: Store = request.app.state.store
-    return store.users()
+    return [requested.grant.user] if requested.grant.user else store.users()
+
+
+@tokens.get("")
+def list_tokens(
+    request: Request, user: Annotated[UserName | None, Query(description="Only of this user.")] = None
+) -> list[Token]:
+    """List the tokens of the home, newest first, without their secrets. `used_at` is known to about an hour."""
+    store: Store = request.app.state.store
+    return store.tokens.list(user)
+
+
+@tokens.post("", status_code=201)
+def create_token(request: Request, body: models.NewToken, requested: Requested) -> NewToken:
+    """Make a token: `read` and `write` for the memory of one user, `admin` for the whole home. Its `secret` is
+    answered once, here; only a digest of it is stored."""
+    store: Store = request.app.state.store
+    made = store.tokens.create(body.user, body.scope, body.name)
+    requested.targets.append(made.id)
+    return made
+
+
+@tokens.delete("/{token_id}")
+def revoke_token(request: Request, token_id: str) -> Token:
+    """Have a token no longer accepted, at once, by every server of the home."""
+    store: Store = request.app.state.store
+    return store.tokens.revoke(token_id)
+
+
+@admin.get("/write_log")
+def list_writes(
+    request: Request,
+    limit: Limit = 100,
+    user: Annotated[UserName | None, Query(description="Only in this user's memory.")] = None,
+    token: Annotated[str, Query(description="Only with the token of this id.")] = "",
+    before: Annotated[RecordId, Query(description="Only the entries before this one.")] = 0,
+) -> list[LoggedWrite]:
+    """List what was changed through the server with tokens, newest first: which token, which operation, which ids.
+    No text is kept."""
+    store: Store = request.app.state.store
+    return store.tokens.write_log(limit, user=user or "", token=token, before=before)
 
 
 @admin.get("/health")
-def health(memory: UserMemory) -> Health:
+def health(memory: UserMemory, requested: Requested) -> Health:
     """Return whether everything in the home is on its way: green, yellow or red, with the reasons."""
-    return memory().admin.health()
+    user_memory = memory()
+    return without_paths(user_memory.admin.health(), user_memory.store, requested.grant)
 
 
 @admin.get("/stats")

@@ -25,7 +25,7 @@ def routes(store: Store) -> list[BaseRoute]:
         route(store, "/search", views.search),
         route(store, "/browse", views.browse),
         route(store, "/items", views.judge_item, "POST"),
-        route(store, "/forget", forgetting.forget),
+        route(store, "/forget", forgetting.forget, scope="write"),
         route(store, "/forget", forgetting.forget_now, "POST"),
         route(store, "/forgotten", forgetting.forgotten),
         route(store, "/documents", documents.document),
