@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path, PurePath
+from typing import Any, TypeVar
 
 from lifelong.errors import JournalError, LifelongError, StorageError
 from lifelong.memory import Store
-from lifelong.organize.health import Health
 from lifelong.serve.error_hints import Face, with_hint
 from lifelong.tokens import Grant
 
 HIDDEN = "…"
+EXPLAINING = ("reason", "reasons", "error", "left")
+"""The fields of results that say why something is so, in a sentence that may quote an error."""
+
+T = TypeVar("T")
 
 
 def hide_paths(text: str, store: Store) -> str:
@@ -25,11 +29,20 @@ def hide_paths(text: str, store: Store) -> str:
     return re.sub(rf"(?:{'|'.join(map(re.escape, roots))})(?:/[^\s'\"`,;()]*)?(?<![.:])", HIDDEN, text)
 
 
-def without_paths(health: Health, store: Store, grant: Grant) -> Health:
-    """Return the health as a caller may see it."""
-    if grant.is_admin:
-        return health
-    return replace(health, reasons=tuple(hide_paths(one, store) for one in health.reasons))
+def without_paths(result: T, store: Store, grant: Grant) -> T:
+    """Return a result of the library as a caller may see it: why something is so, and where a file is."""
+    if grant.is_admin or not is_dataclass(result):
+        return result
+    changes: dict[str, Any] = {}
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if isinstance(value, Path):
+            changes[field.name] = Path(value.name)
+        elif field.name in EXPLAINING and isinstance(value, str):
+            changes[field.name] = hide_paths(value, store)
+        elif field.name in EXPLAINING and isinstance(value, tuple):
+            changes[field.name] = tuple(hide_paths(one, store) for one in value)
+    return replace(result, **changes)  # type: ignore[type-var]  # it is a dataclass
 
 
 def file_name(path: str) -> str:

@@ -23,10 +23,9 @@ class Operation:
     outcome: Outcome | None = None  # where the status of the answer does not tell it
 
     def begin(self, name: str, scope: Scope, user: str = "") -> None:
-        """Begin an operation that needs this scope. Raise `AccessDenied` where it is not granted."""
-        self.user = user
-        if scope != "read":
-            self.name = name
+        """Begin what needs this scope; without a name, something that changes nothing. Raise `AccessDenied` where
+        it is not granted."""
+        self.name, self.user = name, user
         self.grant.check(scope, user)
 
 

@@ -31,8 +31,8 @@ MAX_CALLS = 128  # at once, a thread each: those that wait together share one co
 
 DESCRIPTION = """\
 Durable long-term memory for AI agents. Every call takes the query parameter `user` (whose memory; `default`
-where it is left out). Off loopback, send the token as `Authorization: Bearer …`. Errors are
-`application/problem+json`."""
+where it is left out, or the user of the token). Where a token is required, send it as
+`Authorization: Bearer …`. Errors are `application/problem+json`."""
 
 HEALTH_LEVELS = {"green": 0, "yellow": 1, "red": 2}
 
@@ -72,7 +72,7 @@ def api() -> FastAPI:
         version=version("lifelong"),
         description=DESCRIPTION,
         lifespan=_lifespan,
-        docs_url=None,  # its pages load scripts from elsewhere
+        docs_url=None,  # its pages load scripts from elsewhere; ours is of the page
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
         responses=problems.ANYWHERE,
@@ -89,12 +89,13 @@ def api() -> FastAPI:
 def _mount(app: FastAPI, store: Store) -> None:
     """Add MCP and the page. They are imported here, because importing them is slow."""
     from lifelong.serve.mcp import http_app
-    from lifelong.serve.page import answer_not_found, routes
+    from lifelong.serve.page import answer_not_found, docs_route, routes
 
     endpoint = http_app(store)
     app.state.run_mcp = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
     app.router.routes += routes(store)
+    app.router.routes.append(docs_route(store, app.openapi))
     app.add_exception_handler(HTTPException, answer_not_found(store))
 
 

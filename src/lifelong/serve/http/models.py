@@ -38,6 +38,7 @@ from lifelong.tokens import MAX_NAME_CHARS, Scope
 from lifelong.types import Document, ItemKind, Provenance, Reference
 
 USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+ANY_USER_PATTERN = r"^([a-z0-9][a-z0-9_-]{0,63})?$"  # or none
 BACKUP_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 RECORD_PATTERN = r"^[rR]?\d{1,19}$"
 REVIEW_PATTERN = r"^[vV]?\d{1,18}$"
@@ -64,13 +65,15 @@ _NAMES_USER = _fits(
     USER_PATTERN,
     "A user's name has 1 to 64 of the characters a-z, 0-9, _ and -, and begins with a letter or digit",
 )
-UserName = Annotated[str, _NAMES_USER, Field(pattern=USER_PATTERN)]
+
+
+ANY_USER = _fits(ANY_USER_PATTERN, "Give the name of a user")
 
 
 async def _memory_of(
     request: Request,
     user: Annotated[
-        UserName, Query(pattern=USER_PATTERN, description="Whose memory; with a token of a user, theirs.")
+        str, _NAMES_USER, Query(pattern=USER_PATTERN, description="Whose memory; with a token of a user, theirs.")
     ] = DEFAULT_USER,
 ) -> Callable[..., Memory]:
     """Return a function that gives the user's memory; with `new`, also that of a user who holds nothing yet. It is
@@ -517,9 +520,7 @@ class Retried(BaseModel):
 class NewToken(Body):
     """A token to make. `read` and `write` need the user whose memory they reach; `admin` is for the whole home."""
 
-    user: Annotated[str, _fits(rf"(?:{USER_PATTERN[1:-1]})?", "Give the name of a user")] = Field(
-        "", pattern=rf"^(?:{USER_PATTERN[1:-1]})?$", examples=["mara"]
-    )
+    user: Annotated[str, ANY_USER] = Field("", pattern=ANY_USER_PATTERN, examples=["mara"])
     scope: Scope = "write"
     name: str = Field("", max_length=MAX_NAME_CHARS, description="What it is for.", examples=["laptop"])
 

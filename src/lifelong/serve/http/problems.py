@@ -81,9 +81,9 @@ def answer(error: Exception, words: Callable[[errors.LifelongError], str] | None
         case Refused():
             return _answer(error.status, error.detail, headers=error.headers)
         case HTTPException(status_code=404):
-            return _answer(404, "There is nothing at this address. See /openapi.json for what there is.")
+            return _answer(404, "There is nothing at this address. See /docs for what there is.")
         case HTTPException():
-            detail = f"{error.detail}. See /openapi.json for what this address takes."
+            detail = f"{error.detail}. See /docs for what this address takes."
             return _answer(error.status_code, detail, headers=error.headers or {})
         case RequestValidationError():
             faults = [_fault(one) for one in error.errors()[:MAX_FAULTS]]

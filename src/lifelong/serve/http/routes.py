@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -32,6 +32,8 @@ from lifelong.serve.hidden_paths import file_name, without_paths
 from lifelong.serve.http import models
 from lifelong.serve.http.guard import is_from_page
 from lifelong.serve.http.models import (
+    ANY_USER,
+    ANY_USER_PATTERN,
     AsOf,
     Day,
     Limit,
@@ -41,11 +43,13 @@ from lifelong.serve.http.models import (
     Requested,
     ReviewId,
     UserMemory,
-    UserName,
     Version,
 )
+from lifelong.serve.operation import Operation
 from lifelong.tokens import LoggedWrite, NewToken, Token
 from lifelong.types import Changeset, Document, Hit, InboxItem, ItemKind, ItemState, Session, Stats, Turn
+
+T = TypeVar("T")
 
 memory_verbs = APIRouter(tags=["memory"])
 agents = APIRouter(prefix="/agents", tags=["agents"])
@@ -87,6 +91,11 @@ async def _check_person(request: Request) -> None:
 
 
 PersonOnly = Depends(_check_person)
+
+
+def _visible(result: T, memory: Memory, requested: Operation) -> T:
+    """Return a result without what only those may see who look after the home."""
+    return without_paths(result, memory.store, requested.grant)
 
 
 # The everyday verbs. `add` and `search` go to a thread once and by hand: for the answer of a plain `def`, FastAPI
@@ -190,9 +199,10 @@ def feedback(body: models.Feedback, memory: UserMemory, requested: Requested) ->
 
 
 @memory_verbs.get("/receipt/{record}")
-def receipt(record: RecordName, memory: UserMemory) -> Receipt:
+def receipt(record: RecordName, memory: UserMemory, requested: Requested) -> Receipt:
     """Return how far a record has come: stored, queued, organized, searchable, or failed and why."""
-    return memory().receipt(record)
+    user_memory = memory()
+    return _visible(user_memory.receipt(record), user_memory, requested)
 
 
 @memory_verbs.post("/end_turn")
@@ -333,12 +343,16 @@ def rollback_to_time(body: models.PastTime, memory: UserMemory) -> Changeset | N
 @documents.post("/consolidate")
 def consolidate_documents(
     memory: UserMemory,
+    requested: Requested,
     dry_run: Annotated[bool, Query(description="Only say what would be done.")] = False,
     body: models.Consolidation | None = None,
 ) -> ConsolidationResult:
     """Tidy the documents: merge what stands twice, move what is misplaced, split long pages, delete empty ones. It
     is one changeset, which can be rolled back; the answer says what was done, what was left, and why."""
-    return memory().documents.consolidate(dry_run=dry_run or (body is not None and body.dry_run))
+    user_memory, only_says = memory(), dry_run or (body is not None and body.dry_run)
+    if only_says:
+        requested.name = ""
+    return _visible(user_memory.documents.consolidate(dry_run=only_says), user_memory, requested)
 
 
 @documents.get("/{document_id}")
@@ -469,10 +483,13 @@ def get_journal_context(
 
 @journal.post("/compact")
 def compact_journal(
-    memory: UserMemory, force: Annotated[bool, Query(description="Also below its limits.")] = False
+    memory: UserMemory,
+    requested: Requested,
+    force: Annotated[bool, Query(description="Also below its limits.")] = False,
 ) -> CompactionResult:
     """Compact MEMORY.md now if it is over its limits. The answer says what was done, or why nothing was."""
-    return memory().journal.compact(force=force)
+    user_memory = memory()
+    return _visible(user_memory.journal.compact(force=force), user_memory, requested)
 
 
 @notes.get("")
@@ -500,10 +517,12 @@ def store_note(worker: str, key: str, body: models.NoteContent, memory: UserMemo
 def compact_notes(
     worker: str,
     memory: UserMemory,
+    requested: Requested,
     force: Annotated[bool, Query(description="Even if there are not too many")] = False,
 ) -> NotesCompactionResult:
     """Compact a worker's notes now, if there are too many. The answer says what was done, or why nothing was."""
-    return memory().notes.worker(worker).compact(force=force)
+    user_memory = memory()
+    return _visible(user_memory.notes.worker(worker).compact(force=force), user_memory, requested)
 
 
 @notes.post("/{worker}/restore")
@@ -562,11 +581,13 @@ def list_entities(memory: UserMemory, limit: Limit = 100) -> list[str]:
 @inbox.get("")
 def list_inbox(
     memory: UserMemory,
+    requested: Requested,
     state: Annotated[list[ItemState], Query(description="Only in these states; may be repeated.")] = [],  # noqa: B006
     limit: Limit = 100,
 ) -> list[InboxItem]:
     """List the transcripts on their way to the memory-agents, and those that arrived; newest first."""
-    return memory().inbox.list(*state, limit=limit)
+    user_memory = memory()
+    return [_visible(one, user_memory, requested) for one in user_memory.inbox.list(*state, limit=limit)]
 
 
 @inbox.post("/retry")
@@ -625,11 +646,12 @@ def list_users(request: Request, requested: Requested) -> list[str]:
 
 @tokens.get("")
 def list_tokens(
-    request: Request, user: Annotated[UserName | None, Query(description="Only of this user.")] = None
+    request: Request,
+    user: Annotated[str, ANY_USER, Query(pattern=ANY_USER_PATTERN, description="Only of this user.")] = "",
 ) -> list[Token]:
     """List the tokens of the home, newest first, without their secrets. `used_at` is known to about an hour."""
     store: Store = request.app.state.store
-    return store.tokens.list(user)
+    return store.tokens.list(user or None)
 
 
 @tokens.post("", status_code=201)
@@ -653,21 +675,23 @@ def revoke_token(request: Request, token_id: str) -> Token:
 def list_writes(
     request: Request,
     limit: Limit = 100,
-    user: Annotated[UserName | None, Query(description="Only in this user's memory.")] = None,
+    user: Annotated[
+        str, ANY_USER, Query(pattern=ANY_USER_PATTERN, description="Only in this user's memory.")
+    ] = "",
     token: Annotated[str, Query(description="Only with the token of this id.")] = "",
     before: Annotated[RecordId, Query(description="Only the entries before this one.")] = 0,
 ) -> list[LoggedWrite]:
     """List what was changed through the server with tokens, newest first: which token, which operation, which ids.
     No text is kept."""
     store: Store = request.app.state.store
-    return store.tokens.write_log(limit, user=user or "", token=token, before=before)
+    return store.tokens.write_log(limit, user=user, token=token, before=before)
 
 
 @admin.get("/health")
 def health(memory: UserMemory, requested: Requested) -> Health:
     """Return whether everything in the home is on its way: green, yellow or red, with the reasons."""
     user_memory = memory()
-    return without_paths(user_memory.admin.health(), user_memory.store, requested.grant)
+    return _visible(user_memory.admin.health(), user_memory, requested)
 
 
 @admin.get("/stats")
@@ -717,9 +741,10 @@ def backup(memory: UserMemory, body: models.BackupName = NAMED_BY_TIME) -> model
 
 
 @admin.get("/ledger")
-def ledger(memory: UserMemory, limit: Limit = 100) -> list[Call]:
+def ledger(memory: UserMemory, requested: Requested, limit: Limit = 100) -> list[Call]:
     """List the user's calls of models and what each cost, newest first."""
-    return memory().admin.ledger(limit)
+    user_memory = memory()
+    return [_visible(one, user_memory, requested) for one in user_memory.admin.ledger(limit)]
 
 
 @admin.get("/forgotten", response_model=list[models.Tombstone])

@@ -42,7 +42,8 @@ async def authorize(request: Request) -> None:
     operation.targets += [request.path_params[one] for one in ID_PARAMETERS if one in request.path_params]
     scope = scope_of(name, request.method)
     user = request.query_params.get("user", operation.grant.user or DEFAULT_USER)
-    operation.begin(name, scope, user if scope != "admin" and is_user_name(user) else "")
+    changes = request.method != "GET" and name not in READS
+    operation.begin(name if changes else "", scope, user if scope != "admin" and is_user_name(user) else "")
 
 
 def describe_scopes(document: dict[str, Any]) -> None:

@@ -86,7 +86,8 @@ class _Handlers:
         def work() -> str:
             caller = self._caller(context)
             found = find_tool(caller, call.name)
-            operation.begin(f"mcp {found.name}", _scope_of(found), caller.memory.user)
+            scope = _scope_of(found)
+            operation.begin("" if scope == "read" else f"mcp {found.name}", scope, caller.memory.user)
             text = found.call(**(call.arguments or {}))
             operation.targets += IDS.findall(text[:MAX_RESULT_WITH_IDS])
             return text

@@ -26,7 +26,7 @@ from lifelong.memory import DEFAULT_USER, Memory, Store
 from lifelong.recall.items import public_id
 from lifelong.redaction import redact
 from lifelong.serve.error_hints import first_sentence
-from lifelong.serve.hidden_paths import error_text
+from lifelong.serve.hidden_paths import error_text, without_paths
 from lifelong.serve.http import problems
 from lifelong.serve.http.access import COOKIE
 from lifelong.serve.http.guard import is_from_page, is_page
@@ -168,6 +168,10 @@ class PageContext:
         """The journal's time zone, so that days begin at the same time here and there."""
         return ZoneInfo(self.memory.settings.continuity.time_zone)
 
+    def visible(self, result: T) -> T:
+        """Return a result without what only those may see who look after the home."""
+        return without_paths(result, self.store, self.grant)
+
     # Parameters
 
     def text(self, name: str) -> str:
@@ -301,9 +305,8 @@ def route(store: Store, path: str, view: View, method: str = "GET", scope: Scope
         operation.targets += [page.form[name] for name in TARGETS if name in page.form]
 
         def begin_and_show(page: PageContext) -> Response:
-            operation.begin(f"page {path}", needed, page.user if is_user_name(page.user) else "")
-            if method == "GET":
-                operation.name = ""  # it only shows
+            name = "" if method == "GET" else f"page {path}"
+            operation.begin(name, needed, page.user if is_user_name(page.user) else "")
             return view(page)
 
         return await run_in_threadpool(_answer, page, begin_and_show)
