@@ -493,10 +493,8 @@ def test_bodies_in_flight_are_bounded(home: Path, served: Served) -> None:
             with suppress(OSError):
                 statuses.append(connection.recv(1 << 16)[:12])
 
-        connections = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", served.port), timeout=5))
-            for _ in range(150)
-        ]
+        address = ("127.0.0.1", served.port)
+        connections = [stack.enter_context(socket.create_connection(address, timeout=5)) for _ in range(150)]
         threads = [threading.Thread(target=send, args=(one,)) for one in connections]
         for thread in threads:
             thread.start()
