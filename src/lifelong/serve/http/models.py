@@ -517,7 +517,7 @@ class Retried(BaseModel):
     retried: int
 
 
-class NewToken(Body):
+class CreateToken(Body):
     """A token to make. `read` and `write` need the user whose memory they reach; `admin` is for the whole home."""
 
     user: Annotated[str, ANY_USER] = Field("", pattern=ANY_USER_PATTERN, examples=["mara"])

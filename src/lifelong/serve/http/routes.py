@@ -655,7 +655,7 @@ def list_tokens(
 
 
 @tokens.post("", status_code=201)
-def create_token(request: Request, body: models.NewToken, requested: Requested) -> NewToken:
+def create_token(request: Request, body: models.CreateToken, requested: Requested) -> NewToken:
     """Make a token: `read` and `write` for the memory of one user, `admin` for the whole home. Its `secret` is
     answered once, here; only a digest of it is stored."""
     store: Store = request.app.state.store
