@@ -13,7 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from lifelong import Memory
-from lifelong.errors import AccessDenied, InputError, StorageBusy, TokenNotFound
+from lifelong.errors import AccessDenied, InputError, StorageBusy, StorageUnavailable, TokenNotFound
 from lifelong.memory import Store
 from lifelong.serve.http.app import api, create_app
 from lifelong.serve.http.scopes import ADMIN, READS, SCOPE_KEY
@@ -21,7 +21,7 @@ from lifelong.serve.server import serve
 from lifelong.testing import FakeClock
 from lifelong.tokens import Grant, Scope
 from tests.command_line import Line
-from tests.http_api import API
+from tests.http_api import API, Api
 
 SERVER_TOKEN = "the-token-of-the-server"
 ON = {"journal_enabled": True, "experience_store_enabled": True}
@@ -311,7 +311,11 @@ def test_admins_look_after_tokens_over_http(store: Store, served: TestClient) ->
     assert ops("DELETE", f"{API}/tokens/t0").status_code == 404
     assert ops("POST", f"{API}/tokens", {"scope": "read"}).status_code == 422
     assert ops("POST", f"{API}/search?user=ben", {"query": "Where?"}).json()
-    log = ops("GET", f"{API}/admin/write_log").json()
+    served.headers["authorization"] = f"Bearer {made['secret']}"
+    by_name = Api(served)
+    assert by_name("list_tokens") == ops("GET", f"{API}/tokens").json()
+    log = by_name("list_writes", limit=50)
+    assert log == ops("GET", f"{API}/admin/write_log").json()
     assert [(one["token"], one["operation"], one["targets"], one["outcome"]) for one in log[::-1]] == [
         ("server", "create_token", [made["id"]], "done"),
         (made["id"], "create_token", [mine["id"]], "done"),
@@ -459,6 +463,21 @@ def test_off_loopback_a_live_token_is_enough(tmp_path: Path, monkeypatch: pytest
         store.tokens.revoke(made.id)
     with pytest.raises(InputError, match="a token is required"):
         serve(tmp_path, host="0.0.0.0")
+
+
+def test_a_database_that_is_away_lets_nobody_in(store: Store) -> None:
+    """S8: and what is answered then names no place, since nobody has shown a token."""
+    made = store.tokens.create(scope="admin")
+    with TestClient(create_app(store, hosts=["testserver"])) as client:
+
+        def away(work: Callable[..., object]) -> None:
+            raise StorageUnavailable(f"{store.home.path} cannot be opened.")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(store._parts.database, "read", away)
+            for headers in ({"accept": "text/html"}, {"accept": "*/*"}):
+                answer = client.get("/", headers={**headers, "authorization": f"Bearer {made.secret}"})
+                assert (answer.status_code, str(store.home.path) in answer.text) == (503, False)
 
 
 def test_a_server_that_others_reach_is_never_open(tmp_path: Path) -> None:

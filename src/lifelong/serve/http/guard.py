@@ -253,9 +253,11 @@ class Guard:
                 log.warning("%s", message)
         if to_login:
             return await RedirectResponse(_login_address(scope), 303)(scope, receive, send)
-        answer = problems.answer(error)
+        # The database may be away while a token is looked up. Nobody has shown one yet, so no place is named.
+        answer = problems.answer(error, lambda found: str(type(found)()))
         if is_page(scope):
-            shown = refused or problems.INTERNAL_ERROR
+            is_told = isinstance(error, LifelongError) and answer.status_code != 500
+            shown = refused or (str(type(error)()) if is_told else problems.INTERNAL_ERROR)
             answer = HTMLResponse(
                 REFUSAL_PAGE.format(shown), answer.status_code, refused.headers if refused else None
             )
