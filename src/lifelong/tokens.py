@@ -74,6 +74,7 @@ class Grant:
 
     @property
     def is_admin(self) -> bool:
+        """Return whether it is for the whole home."""
         return self.scope == "admin"
 
     def allows(self, scope: Scope) -> bool:
