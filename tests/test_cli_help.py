@@ -33,6 +33,7 @@ PROMISED = """init demo serve mcp hook worker config add search context about li
 end-session organize receipt users forget forgotten relations agents health stats ledger doctor verify scan
 rebuild retention backup restore export import""".split()
 NOUNS = {
+    "token": "create list revoke log",
     "documents": "tree read write history diff rollback consolidate",
     "journal": "show remember compact",
     "experiences": "list query add",
