@@ -35,6 +35,8 @@ from lifelong.recall.relations import RelatedEntity, RelationFinder, Relations
 from lifelong.reviews import Reviews
 from lifelong.serve.cli.app import SECTIONS, commands
 from lifelong.serve.http.app import API, api
+from lifelong.serve.http.scopes import SCOPE_KEY
+from lifelong.tokens import Grant, LoggedWrite, NewToken, Token, Tokens
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -87,8 +89,9 @@ HTTP_HEAD = f"""\
 # HTTP reference
 
 Generated from `/openapi.json` by `make docs`; do not edit by hand. Addresses begin with `{API}`, except
-`/metrics`. Every operation takes the query parameter `user` (whose memory; `default` if it is left out). Times are
-ISO 8601 with a zone. Errors are [problems](#problem). How to use it: [http.md](http.md)."""
+`/metrics`. Every operation takes the query parameter `user` (whose memory; `default`, or the user of the token, if
+it is left out). Times are ISO 8601 with a zone. Errors are [problems](#problem). How to use it:
+[http.md](http.md)."""
 
 _FORMAT_NAMES = {"date-time": "time", "date": "day"}
 _TYPE_NAMES = {"string": "text", "object": "object", "null": "null"}
@@ -112,7 +115,7 @@ def http() -> str:
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
     yield f"### {method.upper()} {path.removeprefix(API)}"
-    yield _paragraph(operation["description"])
+    yield f"{_paragraph(operation['description'])} Needs a token with the scope `{operation[SCOPE_KEY]}`."
     parameters = [_parameter(one) for one in operation.get("parameters", ()) if one["name"] != "user"]
     if body := operation.get("requestBody"):
         parameters.append(f"- the body: {_type(body['content']['application/json']['schema'])}")
@@ -209,7 +212,7 @@ RETURNED: tuple[type, ...] = (
         Relations,
         Review,
     ),
-    *(ConsolidationResult, RelatedEntity, Recalled, Scored, Call),
+    *(ConsolidationResult, RelatedEntity, Recalled, Scored, Call, Token, NewToken, Grant, LoggedWrite),
 )
 LITERALS: dict[str, object] = {
     "ItemKind": types.ItemKind,
@@ -233,6 +236,7 @@ def python() -> str:
     parts = [PYTHON_HEAD, "## Opening a home\n"]
     parts += [
         *_class(lifelong.Store),
+        *_class(Tokens, "store.tokens"),
         *_class(lifelong.Memory, attributes=NAMESPACES),
         *_class(aio.AsyncMemory, methods=("open",)),
     ]

@@ -46,10 +46,22 @@ ALLOWED: dict[str, set[str]] = {
     "forget": {*STAGES, "models", "home", *BASE},
     # What people have elsewhere becomes records, and nothing more.
     "importers": {"importers", "collect", *BASE},
+    "tokens": {*BASE},
     "background": {"organize", *BASE},
     "wiring": {*STAGES, "models", "vectors", "storage", "background", "reviews", "home", *BASE},
     "namespaces": {*STAGES, "models", *BASE},
-    "memory": {*STAGES, "importers", "models", "reviews", "wiring", "namespaces", "settings", "home", *BASE},
+    "memory": {
+        *STAGES,
+        "importers",
+        "models",
+        "reviews",
+        "tokens",
+        "wiring",
+        "namespaces",
+        "settings",
+        "home",
+        *BASE,
+    },
     "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
     "serve": {
         "",
@@ -59,6 +71,7 @@ ALLOWED: dict[str, set[str]] = {
         "models",
         "memory",
         "namespaces",
+        "tokens",
         "aio",
         "settings",
         "home",
@@ -106,6 +119,7 @@ SQL_STANDS_IN = (
     "vectors.numbering",
     "vectors.pgvector",
     "forget.",
+    "tokens",
     "testing",
 )
 SQL = re.compile(r"\b(?:INSERT\s+INTO|DELETE\s+FROM|UPDATE\b.+?\bSET|SELECT\b.+?\bFROM)\b", re.DOTALL)

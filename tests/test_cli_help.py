@@ -33,6 +33,7 @@ PROMISED = """init demo serve mcp hook worker config add search context about li
 end-session organize receipt users forget forgotten relations agents health stats ledger doctor verify scan
 rebuild retention backup restore export import""".split()
 NOUNS = {
+    "token": "create list revoke log",
     "documents": "tree read write history diff rollback consolidate",
     "journal": "show remember compact",
     "experiences": "list query add",
@@ -101,6 +102,12 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
         remember = next(one for one in memory.tools("cursor") if one.name == "remember_this")
         for number in range(3):
             remember.call(text=f"Never ride more than {number + 1} bicycles.")
+        memory.store._parts.database.write(
+            lambda tx: tx.run(
+                "INSERT INTO tokens (id, owner, scope, name, digest, created_at) "
+                "VALUES ('t1f0c2a9b3e', 'mara', 'read', '', '', 1)"
+            )
+        )
     piped = {"lifelong hook": '{"hook_event_name": "Stop", "last_assistant_message": "Done."}'}
     for name, example in examples.items():
         words = [str(tmp_path / "try") if word == "/tmp/try" else word for word in shlex.split(example)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import socket
@@ -9,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,13 @@ from starlette.websockets import WebSocketDisconnect
 
 from lifelong.errors import InputError
 from lifelong.memory import Store
-from lifelong.serve.http import app, connection, guard
+from lifelong.serve.http import access, app, connection, guard
+from lifelong.serve.http.access import COOKIE, Access
 from lifelong.serve.http.app import create_app
-from lifelong.serve.http.guard import COOKIE, Access, is_loopback
+from lifelong.serve.http.guard import is_loopback
 from lifelong.serve.server import Server, serve
+from lifelong.tokens import Grant
+from tests.conftest import until
 from tests.pages import served
 
 TOKEN = "s3cret-for-tests-only"
@@ -47,6 +52,12 @@ def locked(store: Store) -> Iterator[TestClient]:
     app = create_app(store, token=TOKEN, hosts=["memory.example"])
     with TestClient(app, base_url="http://memory.example", follow_redirects=False) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def no_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each wrong token is the first one, unless a test says otherwise."""
+    monkeypatch.setattr(access, "WINDOW_SECONDS", 0.0)
 
 
 # Where it listens
@@ -157,15 +168,111 @@ def test_without_a_token_there_is_no_login(free: TestClient) -> None:
     assert free.get("/login", follow_redirects=False).headers["location"] == "/"
 
 
+# Wrong tokens
+
+
+class Knocking:
+    """Shows tokens to a server of its own, from addresses of its own on loopback."""
+
+    def __init__(self, address: str) -> None:
+        self.port = int(address.rpartition(":")[2])
+
+    def __call__(self, token: str, source: str = "127.0.0.1") -> tuple[int, str]:
+        asking = HTTPConnection("127.0.0.1", self.port, timeout=60, source_address=(source, 0))
+        with closing(asking):
+            asking.request("GET", HEALTH, headers={"authorization": f"Bearer {token}"})
+            answer = asking.getresponse()
+            return answer.status, answer.headers.get("retry-after", "")
+
+
+@pytest.fixture
+def knock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Knocking]:
+    monkeypatch.setattr(access, "WINDOW_SECONDS", 60.0)
+    monkeypatch.setattr(access, "MAX_FAILURES", 3)
+    with Store.open(tmp_path / "home") as store, served(store, TOKEN) as address:
+        yield Knocking(address)
+
+
+def test_wrong_tokens_are_throttled_by_address(knock: Knocking, caplog: pytest.LogCaptureFixture) -> None:
+    """S8: guesses are answered with 429, also the right one; others, and who was right before, come in."""
+    assert knock(TOKEN, "127.0.0.3")[0] == 200
+    assert [knock(f"guess-{number}")[0] for number in range(5)] == [401, 401, 401, 429, 429]
+    status, wait = knock(TOKEN)
+    assert (status, 0 < int(wait) <= 61) == (429, True)
+    assert [knock(TOKEN, source)[0] for source in ("127.0.0.2", "127.0.0.3")] == [200, 200]
+    assert [knock("guess", "127.0.0.3")[0] for _ in range(4)] == [401, 401, 401, 429]
+    assert knock(TOKEN, "127.0.0.3")[0] == 200
+    assert caplog.text.count("refused GET") == 2, "one line for each address, however often"
+    assert "guess" not in caplog.text
+
+
+def test_a_token_that_was_made_is_never_locked_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: nobody can guess it, so it is looked up also where others at the same address guess."""
+    monkeypatch.setattr(access, "WINDOW_SECONDS", 60.0)
+    with Store.open(tmp_path / "home") as store:
+        made = store.tokens.create("mara", "read")
+        with served(store) as address:
+            knock = Knocking(address)
+            wrong = f"{made.secret[:-1]}{'x' if made.secret[-1] != 'x' else 'y'}"
+            assert {knock(wrong)[0] for _ in range(15)} == {401, 429}
+            assert knock(made.secret)[0] == 200
+
+
+def test_many_addresses_have_one_guess_each(knock: Knocking, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: the limit over all."""
+    monkeypatch.setattr(access, "MAX_FAILURES_OVERALL", 4)
+    assert [knock("guess", f"127.0.1.{number}")[0] for number in range(1, 6)] == [401] * 5
+    assert knock("guess", "127.0.1.1")[0] == 429
+    assert knock("guess", "127.0.1.9")[0] == 401
+    assert knock("guess", "127.0.1.9")[0] == 429
+
+
+def test_wrong_tokens_are_counted_and_said_once_a_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S8: a figure for the one who looks after it, and one line for all that were not logged."""
+    monkeypatch.setattr(access, "WINDOW_SECONDS", 0.5)
+    with Store.open(tmp_path / "home") as store, served(store, TOKEN) as address:
+        knock = Knocking(address)
+        for _ in range(4):
+            knock("guess")
+        until(lambda: "more requests without a right token" in caplog.text)
+        with closing(HTTPConnection("127.0.0.1", knock.port, timeout=60)) as asking:
+            asking.request("GET", "/metrics", headers={"authorization": f"Bearer {TOKEN}"})
+            assert b"\nlifelong_auth_failures_total 4\n" in asking.getresponse().read()
+
+
+def test_a_window_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: an address of IPv6 is worth no more than its network, and no number of them takes more room."""
+    monkeypatch.setattr(access, "WINDOW_SECONDS", 60.0)
+    monkeypatch.setattr(access, "MAX_ADDRESSES", 5)
+
+    async def count() -> tuple[bool, int, int]:
+        failures = access.AuthFailures()
+        for number in range(access.MAX_FAILURES):
+            failures.failed(f"2001:db8::{number + 1:x}")
+        is_over = failures.is_over_limit("2001:db8::ffff")
+        for number in range(20):
+            failures.failed(f"192.0.2.{number}")
+            failures.note("refused", f"192.0.2.{number}")
+        return is_over, len(failures._failures), failures.total
+
+    assert asyncio.run(count()) == (True, 5, access.MAX_FAILURES + 20)
+
+
 def test_logins_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MAX_LOGINS", 2)
-    access = Access(TOKEN)
-    cookies = [access.log_in() for _ in range(4)]
-    assert [access.allows(Headers({"cookie": f"{COOKIE}={one}"})) for one in cookies] == [False, True, True, True]
-    monkeypatch.setattr(guard, "LOGIN_SECONDS", -1.0)
+    monkeypatch.setattr(access, "MAX_LOGINS", 2)
+    door, server = Access(TOKEN), Grant(token="server")
+
+    def allows(cookie: str) -> bool:
+        return asyncio.run(door.identify(Headers({"cookie": f"{COOKIE}={cookie}"}), "127.0.0.1")) is not None
+
+    cookies = [door.log_in(server) for _ in range(4)]
+    assert list(map(allows, cookies)) == [False, True, True, True]
+    monkeypatch.setattr(access, "LOGIN_SECONDS", -1.0)
     for _ in range(3):
-        assert not access.allows(Headers({"cookie": f"{COOKIE}={access.log_in()}"}))
-    assert access.allows(Headers({"cookie": f"{COOKIE}={cookies[-1]}"}))  # those that ended take no room
+        assert not allows(door.log_in(server))
+    assert allows(cookies[-1])  # those that ended take no room
 
 
 # From where
@@ -366,6 +473,67 @@ def test_headers_without_end_are_refused(port: int) -> None:
     got = talk(port, head("x-long: " + "y" * 200_000, method="GET").rstrip())
     assert not got or b" 400 " in got[:40]
     assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+
+
+BOTH = ("content-length: 4", "transfer-encoding: chunked")
+SMUGGLED = b"0\r\n\r\n" + head("connection: close", method="GET", path=HEALTH)
+
+
+@pytest.mark.parametrize("lines", [BOTH, BOTH[::-1]], ids=["length first", "encoding first"])
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_one_framing_only(port: int, lines: tuple[str, ...], method: str) -> None:
+    """S8: where a request gives its length in two ways, a proxy may take what follows for its body, or not. It is
+    refused, and so is all that follows on the connection."""
+    got = talk(port, head(*lines, method=method) + SMUGGLED)
+    assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"400"]
+    assert b"connection: close" in got.lower()
+
+
+def test_an_old_request_in_chunks_is_refused(port: int) -> None:
+    """S8: HTTP/1.0 knows no chunks."""
+    sent = head("transfer-encoding: chunked").replace(b"HTTP/1.1", b"HTTP/1.0")
+    assert re.findall(rb"HTTP/1.1 (\d+)", talk(port, sent + SMUGGLED)) == [b"400"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [("content-length: 4", "content-length: 5"), ("content-length: 4, 5",), ("content-length: +4",)],
+    ids=str,
+)
+def test_two_lengths_are_refused(port: int, lines: tuple[str, ...]) -> None:
+    assert re.findall(rb"HTTP/1.1 (\d+)", talk(port, head(*lines) + b"{}  ")) == [b"400"]
+
+
+def test_large_bodies_leave_room_for_small_ones(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: what all bodies take together is bounded. Beyond it a large one is answered with 503, before or while it
+    comes; a small one is served; and what is done with counts no longer."""
+    monkeypatch.setattr(guard, "MAX_BODIES_BYTES", 1_000_000)
+    monkeypatch.setattr(guard, "MAX_BODY_BYTES", 8_000_000)
+    monkeypatch.setattr(guard, "BODY_TIMEOUT_SECONDS", 60.0)
+    small = b'{"query": "hi"}'
+    expecting = head("content-length: 300001", "expect: 100-continue")
+
+    def is_expected() -> bytes:
+        with connected(address, expecting) as asking:
+            return asking.recv(1 << 16)
+
+    with served(store) as address, ExitStack() as stack:
+        port = int(address.rpartition(":")[2])
+        for _ in range(3):  # 900,000 bytes, and each body lacks its end
+            waiting = stack.enter_context(connected(address, expecting))
+            assert b" 100 " in waiting.recv(1 << 16)
+            waiting.sendall(b" " * 300_000)
+        until(lambda: b" 503 " in is_expected()[:40])
+        refused = is_expected()
+        assert b"retry-after: 2" in refused
+        assert b"application/problem+json" in refused
+        chunks = 3 * (b"186a0\r\n" + b" " * 100_000 + b"\r\n")
+        assert b" 503 " in talk(port, head("transfer-encoding: chunked") + chunks)[:40]
+        assert b"200 OK" in talk(port, head(f"content-length: {len(small)}", "connection: close") + small)
+        stack.close()
+        large = small + b" " * 900_000
+        sent = head(f"content-length: {len(large)}", "connection: close") + large
+        until(lambda: b"200 OK" in talk(port, sent))
 
 
 # How many

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
@@ -80,6 +80,11 @@ class Served:
             with suppress(OSError):  # of a thread that has just ended
                 found.update(map(int, children.read_text().split()))
         return found
+
+    def memory(self) -> int:
+        """How many bytes it holds."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) << 10
 
     def end(self, how: signal.Signals) -> int:
         self.process.send_signal(how)
@@ -470,3 +475,33 @@ def ends_with_its_worker(served: Served) -> None:
     assert all(map(is_gone, workers))
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", served.port))
+
+
+def test_bodies_in_flight_are_bounded(home: Path, served: Served) -> None:
+    """S8: 150 bodies of 7 MB that never end took more than 1 GB. What does not fit is answered with 503, and who
+    sends little is served meanwhile."""
+    size = 7_000_000
+    start = f"POST {API}/search HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    sent = f"{start}content-length: {size}\r\n\r\n".encode() + b" " * (size - 1)
+    before = served.memory()
+    statuses: list[bytes] = []
+    with ExitStack() as stack:
+
+        def send(connection: socket.socket) -> None:
+            with suppress(OSError):  # it was answered, and ended, before all was sent
+                connection.sendall(sent)
+            with suppress(OSError):
+                statuses.append(connection.recv(1 << 16)[:12])
+
+        address = ("127.0.0.1", served.port)
+        connections = [stack.enter_context(socket.create_connection(address, timeout=5)) for _ in range(150)]
+        threads = [threading.Thread(target=send, args=(one,)) for one in connections]
+        for thread in threads:
+            thread.start()
+        until(lambda: len(statuses) > 100)
+        assert served.ask("POST", "/search", {"query": "hi"}) is not None
+        taken = served.memory() - before
+        for thread in threads:
+            thread.join()
+    assert set(statuses) == {b"HTTP/1.1 503"}
+    assert taken < 400 << 20, f"{taken:,} bytes"

@@ -232,11 +232,23 @@ def fill_22(tx: Transaction) -> None:
     tx.run("INSERT INTO rebuild_progress VALUES (4, 0, 7)")
 
 
+def fill_tokens(tx: Transaction) -> None:
+    """What the step with tokens added."""
+    tx.run(
+        "INSERT INTO tokens (id, owner, scope, name, digest, created_at) VALUES "
+        "('t0123456789', 'default', 'write', 'laptop', 'abc', 5)"
+    )
+    tx.run(
+        "INSERT INTO write_log (at, token, owner, operation, targets, outcome) VALUES "
+        "(6, 't0123456789', 'default', 'add', '[]', 'done')"
+    )
+
+
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
-            *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21, fill_22),
+            *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21, fill_22, fill_tokens),
         ),
         start=1,
     )

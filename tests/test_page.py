@@ -491,9 +491,9 @@ def test_forms_that_cannot_be_done_are_refused(full: TestClient) -> None:
 
 def test_a_closed_memory_is_reported(client: TestClient, store: Store) -> None:
     store.close()
-    answer = client.get("/")
+    answer = client.get("/", headers={"accept": "text/html"})
     assert answer.status_code == 503
-    assert "Not available at the moment" in answer.text
+    assert "This memory is closed" in answer.text
 
 
 # Hostile text

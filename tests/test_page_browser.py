@@ -401,3 +401,13 @@ def test_a_search_begins_on_the_overview(visit: Visit) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=**")
     expect(page.locator(".hit").first).to_be_visible()
+
+
+def test_the_api_is_described_offline(visit: Visit) -> None:
+    """F5: `/docs` opens each operation, leads to its values, and asks no other host for anything."""
+    page = visit("/docs")
+    expect(page.get_by_role("heading", name="API", exact=True)).to_be_visible()
+    page.locator("#search summary").click()
+    expect(page.locator("#search pre")).to_contain_text("/api/v1/search")
+    page.locator("#search").get_by_role("link", name="Hit").click()
+    expect(page.locator("section#Hit h3")).to_be_in_viewport()

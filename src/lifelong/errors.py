@@ -16,6 +16,8 @@
     ├── ReviewNotFound (LookupError)  no review of this user has that id
     ├── ReviewDecided                a person approved or refused it before
     ├── NotAPerson                   an agent wants to decide on its own write
+    ├── TokenNotFound (LookupError)   no token of the home has that id
+    ├── AccessDenied                 the token does not allow it
     ├── StaleWrite                   the document changed since it was read
     │   └── ErasedMeanwhile          something was forgotten since it was read
     ├── DocumentInUse                other documents need the one that should go
@@ -112,6 +114,14 @@ class ReviewDecided(LifelongError):
 
 class NotAPerson(LifelongError):
     """Only a person may decide on what an agent wrote, and never the agent itself."""
+
+
+class TokenNotFound(LifelongError, LookupError):
+    """No token of this home has that id. List them with store.tokens.list()."""
+
+
+class AccessDenied(LifelongError):
+    """The token does not allow that. Use one that does."""
 
 
 class StaleWrite(LifelongError):

@@ -30,6 +30,7 @@ from lifelong.organize.organizer import Organizer
 from lifelong.organize.tools import document_tools
 from lifelong.organize.worker import WorkDone
 from lifelong.storage.base import Transaction
+from lifelong.tokens import Tokens
 from lifelong.tools import Tool
 from lifelong.types import Agent, Clock, Hit, ItemKind, Record, Session, Turn, utc_now
 from lifelong.validation import validate_name, validate_path, validate_record_id, validate_time, validate_user
@@ -74,6 +75,7 @@ class Store:
     def __init__(self, parts: SharedParts) -> None:
         self.home = parts.home
         self.settings = parts.settings
+        self.tokens = Tokens(parts.database, parts.clock, parts.settings.serve.retain_write_log_days)
         self._parts = parts
         self._memories: dict[str, Memory] = {}
         self._lock = threading.Lock()

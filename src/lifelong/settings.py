@@ -307,6 +307,13 @@ class ReviewSettings(Section):
     """Which writes wait, where they bind somebody on an agent's word alone. `[]`: none; see concepts/review.md."""
 
 
+class ServeSettings(Section):
+    """The server."""
+
+    retain_write_log_days: Days | None = 365
+    """Keep the log of what was changed with tokens for so many days. None: the newest million are kept."""
+
+
 class Settings(BaseModel):
     """Every key there is, by section. Frozen: a memory's settings are those it was opened with."""
 
@@ -321,6 +328,7 @@ class Settings(BaseModel):
     vectors: VectorsSettings = Field(default_factory=VectorsSettings)
     continuity: ContinuitySettings = Field(default_factory=ContinuitySettings)
     review: ReviewSettings = Field(default_factory=ReviewSettings)
+    serve: ServeSettings = Field(default_factory=ServeSettings)
 
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:

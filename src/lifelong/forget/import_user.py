@@ -397,7 +397,9 @@ class _Import:
     def _check_empty(self, tx: Transaction) -> None:
         """Raise an error if the user holds something."""
         for table in TABLES:
-            is_memory = table.belongs != "home" and table.canonical and table.name not in NOT_MEMORY
+            is_memory = (
+                table.belongs != "home" and table.canonical and table.exported and table.name not in NOT_MEMORY
+            )
             if is_memory and tx.one(f"SELECT 1 FROM {table.name} WHERE {table.owned} LIMIT 1", self._user):
                 raise _not_empty(self._user)
 

@@ -25,12 +25,14 @@ _OWNED: dict[Belonging, str] = {
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table: how its rows belong to a user, whether they are canonical (if not, they can be made again from the
-    others), and `numbers`: which of its columns hold the growing id of which table."""
+    others), and `numbers`: which of its columns hold the growing id of which table. `exported` is not what names a
+    user but is the server's."""
 
     name: str
     belongs: Belonging
     canonical: bool
     numbers: Mapping[str, str] = field(default_factory=dict)
+    exported: bool = True
 
     @property
     def owned(self) -> str:
@@ -96,6 +98,9 @@ TABLES: tuple[Table, ...] = (
     Table("erasures", "owner", True, {"id": "erasures"}),
     Table("erasure_counts", "owner", False),
     Table("backups", "home", True),
+    # Who may reach a memory through the server, and what they changed.
+    Table("tokens", "owner", True, exported=False),
+    Table("write_log", "owner", True, {"id": "write_log"}, exported=False),
     Table("lifelong_migrations", "home", True),
 )
 """Every table. pgvector's tables (`vectors/pgvector.py`) are made by the vector store and derived; a user's rows

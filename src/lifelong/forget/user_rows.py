@@ -38,6 +38,7 @@ def erase_some_of_user(tx: Transaction, owner: str) -> bool:
     """Delete some rows of a user, and all but the last tables when there are few. Return whether some are left."""
     Agents(tx).lock(row[0] for row in tx.all("SELECT id FROM agents WHERE owner = ?", owner))
     count_erasure(tx, owner)
+    tx.run("DELETE FROM tokens WHERE owner = ?", owner)  # first: what is added meanwhile would be lost
     for table, which in _SOME.items():
         if ids := [row[0] for row in tx.all(which, owner, ROWS_PER_WRITE)]:
             if table == "items":

@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from rich.console import Console
 
 from lifelong.errors import InputError, StorageUnavailable
-from lifelong.home import Home
+from lifelong.home import Home, existing_home
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.hook.endpoint import answering_hooks
 from lifelong.serve.http.app import create_app
@@ -57,14 +57,19 @@ def serve(
     """Serve a home until SIGINT or SIGTERM, and print the address once it answers. Port 0 is any that is free.
     `hosts` are further names that the server is called by. Off loopback, and for a name that is not this machine's
     alone, there must be a token."""
-    token = _validate_token(token, host, hosts)
+    token, reachable = _validate_token(token, host, hosts)
+    if reachable and not token and not _has_database(home):
+        raise _token_required(reachable)
     show_log(Console(stderr=True), logging.WARNING, "lifelong", "uvicorn")
     with Store.open(home) as store:
         store.existing_user(user)
+        if reachable and not token and not store.tokens.exist(live=True):
+            raise _token_required(reachable)
+        store.tokens.prune_log()
         with _listening(host, port) as listener:
             address = _address(listener, host)
             shown = f"{address}/" if user == DEFAULT_USER else f"{address}/?user={user}"
-            app = create_app(store, token=token, hosts=[host, *hosts])
+            app = create_app(store, token=token, hosts=[host, *hosts], token_required=bool(reachable))
 
             def ready() -> None:
                 hint = "" if hosts or host not in ALL_ADDRESSES else ALLOW_HOST_HINT
@@ -77,21 +82,32 @@ def serve(
                 Server(app, ready).run([listener])
 
 
-def _validate_token(token: str, host: str, hosts: Sequence[str]) -> str:
-    """Return the token, stripped; raise `InputError` where it is too weak for who can reach the server."""
+def _validate_token(token: str, host: str, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return the token, stripped, and by what others can reach the server, if they can. Raise `InputError` where
+    the token is too weak for that."""
     if token and not re.fullmatch(r"[!-~]+", token.strip()):
         raise InputError(f"The token must be ASCII without spaces, since it goes into a header. {MAKE_ONE}")
     if bad := next((name for name in hosts if not host_name(name)), None):
         raise InputError(f"{bad!r:.200} is not a host name. Give the name as it is in an address.")
     others = [name for name in (host, *hosts) if not is_loopback(host_name(name))]
-    if others and not token:
-        raise InputError(
-            f"{others[0] or 'Every address'} can be reached by others, so a token is required. Set "
-            f"{TOKEN_VARIABLE}, or listen on 127.0.0.1 and allow no other name."
-        )
-    if others and len(token.strip()) < MIN_TOKEN_CHARS:
+    if others and token and len(token.strip()) < MIN_TOKEN_CHARS:
         raise InputError(f"Others could guess a token of less than {MIN_TOKEN_CHARS} characters. {MAKE_ONE}")
-    return token.strip()
+    return token.strip(), (others[0] or "Every address") if others else ""
+
+
+def _has_database(home: str | Path) -> bool:
+    """Return whether there is a home in which tokens could be."""
+    try:
+        return bool(existing_home(home))
+    except StorageUnavailable:
+        return False
+
+
+def _token_required(reachable: str) -> InputError:
+    return InputError(
+        f"{reachable} can be reached by others, so a token is required. Make one with `lifelong token create`, "
+        f"set {TOKEN_VARIABLE}, or listen on 127.0.0.1 and allow no other name."
+    )
 
 
 class Server(uvicorn.Server):

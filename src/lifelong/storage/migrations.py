@@ -709,6 +709,37 @@ MIGRATIONS: tuple[Migration, ...] = (
             "DROP TABLE rebuild_progress_before",
         ),
     ),
+    Migration(
+        23,
+        "tokens of users, and what was changed with them",
+        (
+            # owner: whose it is; empty for a token of the home. digest: SHA-256, of 256 random bits.
+            """CREATE TABLE tokens (
+                id         TEXT   NOT NULL PRIMARY KEY,
+                owner      TEXT   NOT NULL,
+                scope      TEXT   NOT NULL CHECK (scope IN ('read', 'write', 'admin')),
+                name       TEXT   NOT NULL,
+                digest     TEXT   NOT NULL,
+                created_at BIGINT NOT NULL,
+                used_at    BIGINT,
+                revoked_at BIGINT
+            )""",
+            "CREATE INDEX idx_tokens_owner ON tokens (owner)",
+            # Without a text: which token, in whose memory, which operation, which ids (JSON), and how it ended.
+            """CREATE TABLE write_log (
+                id        {growing_id},
+                at        BIGINT NOT NULL,
+                token     TEXT   NOT NULL,
+                owner     TEXT   NOT NULL,
+                operation TEXT   NOT NULL,
+                targets   TEXT   NOT NULL,
+                outcome   TEXT   NOT NULL CHECK (outcome IN ('done', 'refused', 'failed'))
+            )""",
+            "CREATE INDEX idx_write_log_owner ON write_log (owner, id)",
+            "CREATE INDEX idx_write_log_token ON write_log (token, id)",
+            "CREATE INDEX idx_write_log_at ON write_log (at)",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -32,7 +32,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "review": "review",
         "sessions": "agents sessions inbox",
     },
-    "Run": {"start": "serve worker mcp hook config"},
+    "Run": {"start": "serve worker mcp hook config", "token": "token"},
     "Look after it": {
         "admin": "health stats ledger doctor verify scan rebuild retention backup restore export",
         "importing": "import",

@@ -70,7 +70,8 @@ def command(
     while it runs. The answer is printed once the memory is closed."""
 
     def registered(work: Work) -> Work:
-        def run(home: Path, as_json: bool, user: str = DEFAULT_USER, **given: object) -> None:
+        def run(home: Path, as_json: bool, **given: object) -> None:
+            user = DEFAULT_USER if for_home else str(given.pop("user"))  # else, --user is an option of its own
             with open_memory(home, user, new=new) as memory, in_progress(during, quiet=as_json):
                 answer = work(memory, **given)
             if as_json:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 from anyio.to_thread import current_default_thread_limiter
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
@@ -19,18 +19,20 @@ from starlette.routing import Route
 from lifelong.errors import LifelongError
 from lifelong.memory import Memory, Store
 from lifelong.serve.http import problems
+from lifelong.serve.http.access import Access
 from lifelong.serve.http.events import EventHub, events
-from lifelong.serve.http.guard import Access, Guard, login_routes
+from lifelong.serve.http.guard import Guard, login_routes
 from lifelong.serve.http.models import UserMemory
 from lifelong.serve.http.routes import ROUTERS
+from lifelong.serve.http.scopes import authorize, describe_scopes
 
 API = "/api/v1"
 MAX_CALLS = 128  # at once, a thread each: those that wait together share one commit
 
 DESCRIPTION = """\
 Durable long-term memory for AI agents. Every call takes the query parameter `user` (whose memory; `default`
-where it is left out). Off loopback, send the token as `Authorization: Bearer …`. Errors are
-`application/problem+json`."""
+where it is left out, or the user of the token). Where a token is required, send it as
+`Authorization: Bearer …`. Errors are `application/problem+json`."""
 
 HEALTH_LEVELS = {"green": 0, "yellow": 1, "red": 2}
 
@@ -41,20 +43,25 @@ class HttpApp(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if not self.openapi_schema:
             problems.describe(super().openapi())
+            describe_scopes(super().openapi())
         return super().openapi()
 
 
-def create_app(store: Store, *, token: str = "", hosts: Sequence[str] = ()) -> FastAPI:
-    """Return the application over a store, which the caller closes. With a `token`, everything but the login
-    requires it. It answers to loopback names and to `hosts`."""
+def create_app(
+    store: Store, *, token: str = "", hosts: Sequence[str] = (), token_required: bool = False
+) -> FastAPI:
+    """Return the application over a store, which the caller closes. With a `token`, or once the home has tokens of
+    its own, everything but the login requires one; with `token_required`, always. It answers to loopback names and
+    to `hosts`."""
     app = api()
-    access = Access(token)
+    access = Access(token, store.tokens, required=token_required)
     app.state.store = store
     app.state.events = EventHub()
     app.state.answered = Counter[int]()
+    app.state.failures = access.failures
     app.router.routes += login_routes(access)
     _mount(app, store)
-    app.add_middleware(Guard, access=access, hosts=hosts, answered=app.state.answered)
+    app.add_middleware(Guard, access=access, hosts=hosts, answered=app.state.answered, tokens=store.tokens)
     return app
 
 
@@ -65,10 +72,11 @@ def api() -> FastAPI:
         version=version("lifelong"),
         description=DESCRIPTION,
         lifespan=_lifespan,
-        docs_url=None,  # its pages load scripts from elsewhere
+        docs_url=None,  # its pages load scripts from elsewhere; ours is of the page
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
         responses=problems.ANYWHERE,
+        dependencies=[Depends(authorize)],
     )
     for kind in (LifelongError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, problems.handle)
@@ -81,12 +89,13 @@ def api() -> FastAPI:
 def _mount(app: FastAPI, store: Store) -> None:
     """Add MCP and the page. They are imported here, because importing them is slow."""
     from lifelong.serve.mcp import http_app
-    from lifelong.serve.page import answer_not_found, routes
+    from lifelong.serve.page import answer_not_found, docs_route, routes
 
     endpoint = http_app(store)
     app.state.run_mcp = endpoint.run
     app.router.routes.append(Route("/mcp", endpoint))
     app.router.routes += routes(store)
+    app.router.routes.append(docs_route(store, app.openapi))
     app.add_exception_handler(HTTPException, answer_not_found(store))
 
 
@@ -103,10 +112,11 @@ class Exposition(PlainTextResponse):
 
 def metrics(request: Request, memory: UserMemory) -> Exposition:
     """Return figures of the home and of a user, as Prometheus reads them."""
-    return Exposition("".join(_metric_lines(memory(), request.app.state.answered)))
+    state = request.app.state
+    return Exposition("".join(_metric_lines(memory(), state.answered, state.failures.total)))
 
 
-def _metric_lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
+def _metric_lines(memory: Memory, answered: Counter[int], failures: int) -> Iterator[str]:
     health, stats = memory.admin.health(), memory.admin.stats()
     waited = (datetime.now(UTC) - health.oldest).total_seconds() if health.oldest else 0.0
     yield from _metric("health", "0 green, 1 yellow, 2 red.", {"": HEALTH_LEVELS[health.status]})
@@ -120,6 +130,7 @@ def _metric_lines(memory: Memory, answered: Counter[int]) -> Iterator[str]:
     yield from _metric("items", "What can be found, by kind.", items)
     requests = {f'status="{status}"': count for status, count in sorted(answered.items())}
     yield from _metric("http_requests_total", "Answers, by status.", requests, "counter")
+    yield from _metric("auth_failures_total", "Wrong tokens that were shown.", {"": failures}, "counter")
 
 
 def _metric(name: str, words: str, values: Mapping[str, float], kind: str = "gauge") -> Iterator[str]:

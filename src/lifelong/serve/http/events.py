@@ -18,7 +18,9 @@ from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 
 from lifelong.memory import Memory
+from lifelong.serve.hidden_paths import without_paths
 from lifelong.serve.http.models import RecordId, UserMemory
+from lifelong.tokens import Grant
 from lifelong.types import Changeset
 
 log = logging.getLogger("lifelong.serve")
@@ -26,6 +28,8 @@ log = logging.getLogger("lifelong.serve")
 events = APIRouter(prefix="/events", tags=["events"])
 
 POLL_SECONDS = 1.0
+ANY_LISTENER = Grant("read")
+"""What all listeners to a user may see."""
 CHANGESETS_PER_READ = 100
 MAX_UNREAD_EVENTS = 1_000  # of one listener
 
@@ -43,7 +47,7 @@ class Snapshot:
 def _take_snapshot(memory: Memory, after: int | None = None) -> Snapshot:
     """Look at a user. `after` is the newest changeset that was seen; without one, none is new."""
     overview = {
-        "health": memory.admin.health(),
+        "health": without_paths(memory.admin.health(), memory.store, ANY_LISTENER),
         "stats": memory.admin.stats(),
         "unindexed": memory.admin.unindexed(),
     }

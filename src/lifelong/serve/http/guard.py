@@ -6,25 +6,27 @@ Here, too, are login and logout, for people who look at the page of a server tha
 from __future__ import annotations
 
 import asyncio
-import hmac
 import ipaddress
 import logging
 import re
-import secrets
-import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl, quote
 
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lifelong.errors import LifelongError
 from lifelong.serve.http import problems
+from lifelong.serve.http.access import COOKIE, LOGIN_SECONDS, Access, client_of
 from lifelong.serve.http.problems import Refused
+from lifelong.serve.operation import Operation, begin
+from lifelong.tokens import Grant, Outcome, Tokens
 
 log = logging.getLogger("lifelong.serve")
 
@@ -33,10 +35,10 @@ MAX_BODY_BYTES = 8 << 20
 MAX_LOGIN_BYTES = 4 << 10  # where no token was shown yet
 MAX_LOGIN_FIELDS = 2
 BODY_TIMEOUT_SECONDS = 30.0
-LOGIN_SECONDS = 7 * 24 * 3600.0
-MAX_LOGINS = 1_000
+MAX_BODIES_BYTES = 64 << 20  # of all requests that are read or answered
+SMALL_BODY_BYTES = 64 << 10  # which everybody may send, however much others do
+RETRY_SECONDS = 2
 WRONG_TOKEN_SECONDS = 1.0  # before a wrong token is answered
-COOKIE = "lifelong_session"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 PUBLIC_PATHS = ("/login", "/static/")
 """What needs no token: the login and what it looks like."""
@@ -90,10 +92,8 @@ LOGIN_PAGE = Markup("""\
 </body>
 </html>
 """)
-ENTER_TOKEN = Markup("<p>Enter the token that this server was started with.</p>")
-WRONG_TOKEN = Markup(
-    '<p class="error" role="alert">That token is wrong. Enter the one that this server was started with.</p>'
-)
+ENTER_TOKEN = Markup("<p>Enter your token, or the one that this server was started with.</p>")
+WRONG_TOKEN = Markup('<p class="error" role="alert">{}</p>')
 
 
 def is_loopback(host: str) -> bool:
@@ -122,46 +122,10 @@ def is_from_page(headers: Headers) -> bool:
     return "origin" in headers and "authorization" not in headers
 
 
-class Access:
-    """Knows who has shown the token: in a header, or earlier, in a browser, whose cookie then counts as it. A
-    cookie is of no use elsewhere and ends with the server. Without a token everybody has access."""
-
-    def __init__(self, token: str = "") -> None:
-        self._token = token.encode()
-        self._logins: dict[str, float] = {}
-
-    @property
-    def is_open(self) -> bool:
-        return not self._token
-
-    def is_token(self, given: str) -> bool:
-        """Compare in constant time."""
-        return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._token)
-
-    def log_in(self) -> str:
-        """Return a new cookie."""
-        now = time.monotonic()
-        live = [(cookie, ends) for cookie, ends in self._logins.items() if ends > now]
-        cookie = secrets.token_urlsafe(32)
-        self._logins = {**dict(live[-MAX_LOGINS:]), cookie: now + LOGIN_SECONDS}
-        return cookie
-
-    def log_out(self, cookie: str) -> None:
-        self._logins.pop(cookie, None)
-
-    def allows(self, headers: Headers) -> bool:
-        if self.is_open:
-            return True
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self.is_token(given.strip()):
-            return True
-        cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
-        return self._logins.get(cookie, 0.0) > time.monotonic()
-
-
 class Guard:
     """Middleware that refuses requests and sets headers on answers. A refused request is logged without its query
-    and headers, which may hold secrets. `answered` counts answers by status."""
+    and headers, which may hold secrets. What is changed with a token goes into the log of writes. `answered`
+    counts answers by status."""
 
     def __init__(
         self,
@@ -169,24 +133,32 @@ class Guard:
         access: Access,
         hosts: Collection[str] = (),
         answered: Counter[int] | None = None,
+        tokens: Tokens | None = None,
     ) -> None:
         self._app = app
         self._access = access
         self._hosts = {host_name(host) for host in (*LOOPBACK_NAMES, *hosts)} - {""}
         self._answered = Counter() if answered is None else answered
+        self._tokens = tokens
+        self._body_bytes = 0  # of all requests that are read or answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            return await self._app(scope, receive, send)
-        if scope["type"] != "http":
-            return await send({"type": "websocket.close", "code": 1008})
-        has_begun = False
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = 0, Body(self)
+        operation = begin(scope, Grant())
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal has_begun
+            nonlocal status
             if message["type"] == "http.response.start":
-                has_begun = True
-                self._answered[message["status"]] += 1
+                status = message["status"]
+                self._answered[status] += 1
                 headers = MutableHeaders(scope=message)
                 for name, value in RESPONSE_HEADERS.items():
                     headers.setdefault(name, value)
@@ -194,16 +166,27 @@ class Guard:
             await send(message)
 
         try:
-            self._check(scope)
-            await self._app(scope, await self._read_body(scope, receive), send_with_headers)
+            await self._check(scope, operation)
+            await self._app(scope, await body.read(scope, receive), send_with_headers)
         except Exception as error:
-            if has_begun:
+            if status:
                 raise
-            await _refuse(scope, receive, send_with_headers, error)
+            await self._refuse(scope, receive, send_with_headers, error)
+        finally:
+            body.release()
+            if operation.name and operation.grant.token:
+                await self._log_write(operation, status or 500)
 
-    def _check(self, scope: Scope) -> None:
-        """Raise `Refused` unless the request may come in."""
+    async def _check(self, scope: Scope, operation: Operation) -> None:
+        """Raise `Refused` unless the request may come in. Note what its sender may do."""
         headers = Headers(scope=scope)
+        if "transfer-encoding" in headers and ("content-length" in headers or scope["http_version"] == "1.0"):
+            # A proxy in front may go by the other header, and take the rest of this body for the next request.
+            raise Refused(
+                400,
+                "The request says in two ways how long its body is. Send Content-Length or Transfer-Encoding.",
+                connection="close",
+            )
         hosts = headers.getlist("host")
         if len(hosts) != 1 or host_name(hosts[0]) not in self._hosts:
             raise Refused(
@@ -212,13 +195,16 @@ class Guard:
                 "localhost on its own machine.",
                 connection="close",
             )
-        if not scope["path"].startswith(PUBLIC_PATHS) and not self._access.allows(headers):
-            raise Refused(
-                401,
-                "A token is required. Send it as `Authorization: Bearer …`.",
-                **{"www-authenticate": "Bearer"},
-                **({} if scope["method"] in SAFE_METHODS else {"connection": "close"}),
-            )
+        if not scope["path"].startswith(PUBLIC_PATHS):
+            grant = await self._access.identify(headers, client_of(scope))
+            if grant is None:
+                raise Refused(
+                    401,
+                    "A token is required. Send it as `Authorization: Bearer …`.",
+                    **{"www-authenticate": "Bearer"},
+                    **({} if scope["method"] in SAFE_METHODS else {"connection": "close"}),
+                )
+            operation.grant = grant
         if not _is_static(scope) and _is_cross_site(scope, headers):
             raise Refused(
                 403,
@@ -226,9 +212,77 @@ class Guard:
                 connection="close",
             )
 
-    async def _read_body(self, scope: Scope, receive: Receive) -> Receive:
-        """Read the whole body here, so that one that is too large or too slow reaches nothing behind. Return what
-        gives it to the application."""
+    def check_room(self, count: int, held: int = 0) -> None:
+        """Raise `Refused` where all bodies together are too large for more of one that has `held` bytes so far."""
+        if held + count > SMALL_BODY_BYTES and self._body_bytes + count > MAX_BODIES_BYTES:
+            raise Refused(
+                503,
+                "Others send too much at the moment. Send it again in a few seconds.",
+                **{"retry-after": str(RETRY_SECONDS), "connection": "close"},
+            )
+
+    def count_bytes(self, count: int) -> None:
+        """Count bytes of a body that is read, or, below zero, that is done with."""
+        self._body_bytes += count
+
+    async def _log_write(self, operation: Operation, status: int) -> None:
+        """Note who changed what, after the answer: nobody waits for the log."""
+        by_status: Outcome = "done" if status < 400 else "refused" if status < 500 else "failed"
+        outcome = operation.outcome or by_status
+        if not self._tokens:
+            return
+        try:
+            await run_in_threadpool(
+                self._tokens.log_write,
+                *(operation.grant, operation.name, operation.user, operation.targets, outcome),
+            )
+        except LifelongError as error:
+            log.warning(
+                "%s by the token %s is not in the log of writes: %s", operation.name, operation.grant.token, error
+            )
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
+        refused = error if isinstance(error, Refused) else None
+        to_login = refused is not None and refused.status == 401 and is_page(scope)
+        if refused and (not to_login or _shows_credentials(scope)):
+            client = client_of(scope)
+            message = f"refused {scope['method']} {scope['path']!r:.200} from {client}: {error}"
+            if refused.status in (401, 429):
+                self._access.failures.note(message, client)
+            else:
+                log.warning("%s", message)
+        if to_login:
+            return await RedirectResponse(_login_address(scope), 303)(scope, receive, send)
+        # The database may be away while a token is looked up. Nobody has shown one yet, so no place is named.
+        answer = problems.answer(error, lambda found: str(type(found)()))
+        if is_page(scope):
+            is_told = isinstance(error, LifelongError) and answer.status_code != 500
+            shown = refused or (str(type(error)()) if is_told else problems.INTERNAL_ERROR)
+            answer = HTMLResponse(
+                REFUSAL_PAGE.format(shown), answer.status_code, refused.headers if refused else None
+            )
+        return await answer(scope, receive, send)
+
+
+class Body:
+    """The body of one request. It is read whole before the application gets it, so that one that is too large or
+    too slow reaches nothing behind. Its bytes count until the request is answered."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._held = 0
+
+    def release(self) -> None:
+        self._guard.count_bytes(-self._held)
+        self._held = 0
+
+    def _take(self, count: int) -> None:
+        self._guard.check_room(count, self._held)
+        self._guard.count_bytes(count)
+        self._held += count
+
+    async def read(self, scope: Scope, receive: Receive) -> Receive:
+        """Read it, and return what gives it to the application."""
         if scope["method"] in SAFE_METHODS:
             return receive
         is_public = scope["path"].startswith((*PUBLIC_PATHS, "/logout"))
@@ -237,47 +291,33 @@ class Guard:
         declared = Headers(scope=scope).get("content-length", "0")
         if not declared.isdecimal() or int(declared) > limit:
             raise too_large
-        body, more = bytearray(), True
+        self._guard.check_room(int(declared))  # one that cannot fit is not begun
+        parts: list[bytes] = []
+        more = True
         try:
             async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise Refused(400, "The body ended early. Send it again.", connection="close")
-                    body += message.get("body", b"")
+                    part = message.get("body", b"")
                     more = message.get("more_body", False)
-                    if len(body) > limit:
+                    self._take(len(part))
+                    parts.append(part)
+                    if self._held > limit:
                         raise too_large
         except TimeoutError as error:
             late = f"The body took longer than {BODY_TIMEOUT_SECONDS:g} seconds. Send it again."
             raise Refused(408, late, connection="close") from error
-        is_given = False
+        waiting = [b"".join(parts)]
+        parts.clear()
 
         async def replay() -> Message:
-            nonlocal is_given
-            if is_given:
+            if not waiting:
                 return await receive()
-            is_given = True
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
 
         return replay
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send, error: Exception) -> None:
-    refused = error if isinstance(error, Refused) else None
-    to_login = refused is not None and refused.status == 401 and is_page(scope)
-    if refused and (not to_login or _shows_credentials(scope)):
-        client = (scope.get("client") or ("?",))[0]
-        log.warning("refused %s %.200r from %s: %s", scope["method"], scope["path"], client, error)
-    if to_login:
-        return await RedirectResponse(_login_address(scope), 303)(scope, receive, send)
-    answer = problems.answer(error)
-    if is_page(scope):
-        message = refused or problems.INTERNAL_ERROR
-        answer = HTMLResponse(
-            REFUSAL_PAGE.format(message), answer.status_code, refused.headers if refused else None
-        )
-    return await answer(scope, receive, send)
 
 
 def _is_cross_site(scope: Scope, headers: Headers) -> bool:
@@ -317,19 +357,26 @@ def _login_address(scope: Scope) -> str:
 def login_routes(access: Access) -> list[Route]:
     async def show(request: Request) -> Response:
         wanted = request.query_params.get("next", "")
-        return RedirectResponse("/", 303) if access.is_open else _login_page(ENTER_TOKEN, wanted)
+        return RedirectResponse("/", 303) if await access.is_open() else _login_page(ENTER_TOKEN, wanted)
 
     async def log_in(request: Request) -> Response:
         form = _form_fields(await request.body())
         wanted = form.get("next", "")
-        if not access.is_open and not access.is_token(form.get("token", "")):
-            log.warning("refused a login from %s: wrong token", request.client.host if request.client else "?")
+        client = client_of(request.scope)
+        try:
+            is_open = await access.is_open()
+            grant = Grant() if is_open else await access.grant(form.get("token", "").strip(), client)
+        except Refused as error:
+            return _login_page(WRONG_TOKEN.format(error), wanted, error.status, error.headers)
+        if grant is None:
+            access.failures.note(f"refused a login from {client}: wrong token", client)
             await asyncio.sleep(WRONG_TOKEN_SECONDS)
-            return _login_page(WRONG_TOKEN, wanted, 401)
+            wrong = "That token is wrong. Enter yours, or the one that this server was started with."
+            return _login_page(WRONG_TOKEN.format(wrong), wanted, 401)
         answer = RedirectResponse(wanted if _LOCAL_PATH.fullmatch(wanted) else "/", 303)
         answer.set_cookie(
             COOKIE,
-            access.log_in(),
+            access.log_in(grant),
             max_age=int(LOGIN_SECONDS),
             httponly=True,
             samesite="strict",
@@ -363,5 +410,7 @@ def _is_secure(request: Request) -> bool:
     return request.headers.get("origin", "").startswith("https://")
 
 
-def _login_page(message: Markup, wanted: str, status: int = 200) -> Response:
-    return HTMLResponse(LOGIN_PAGE.format(message=message, next=wanted), status)
+def _login_page(
+    message: Markup, wanted: str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    return HTMLResponse(LOGIN_PAGE.format(message=message, next=wanted), status, headers)

@@ -30,12 +30,15 @@ from lifelong.collect import descriptors
 from lifelong.collect.history import from_json
 from lifelong.forget.proof import Proof
 from lifelong.journal.records import Sensitivity
-from lifelong.memory import Memory, Store
+from lifelong.memory import DEFAULT_USER, Memory, Store
 from lifelong.recall import recall_log
 from lifelong.recall.feedback import Verdict
+from lifelong.serve.operation import Operation, operation_of
+from lifelong.tokens import MAX_NAME_CHARS, Scope
 from lifelong.types import Document, ItemKind, Provenance, Reference
 
 USER_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,63}$"
+ANY_USER_PATTERN = r"^([a-z0-9][a-z0-9_-]{0,63})?$"  # or none
 BACKUP_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 RECORD_PATTERN = r"^[rR]?\d{1,19}$"
 REVIEW_PATTERN = r"^[vV]?\d{1,18}$"
@@ -64,16 +67,23 @@ _NAMES_USER = _fits(
 )
 
 
+ANY_USER = _fits(ANY_USER_PATTERN, "Give the name of a user")
+
+
 async def _memory_of(
     request: Request,
-    user: Annotated[str, _NAMES_USER, Query(pattern=USER_PATTERN, description="Whose memory.")] = "default",
+    user: Annotated[
+        str, _NAMES_USER, Query(pattern=USER_PATTERN, description="Whose memory; with a token of a user, theirs.")
+    ] = DEFAULT_USER,
 ) -> Callable[..., Memory]:
     """Return a function that gives the user's memory; with `new`, also that of a user who holds nothing yet. It is
-    called in the thread that answers, because it may read from the disk."""
+    called in the thread that answers, because it may read from the disk. A token of a user names the user, who may
+    hold nothing yet."""
     store: Store = request.app.state.store
+    own = operation_of(request.scope).grant.user
 
     def memory(*, new: bool = False) -> Memory:
-        return store.user(user) if new else store.existing_user(user)
+        return store.user(own or user) if new or own else store.existing_user(user)
 
     return memory
 
@@ -93,7 +103,12 @@ def _check_day(value: object) -> object:
     return value
 
 
+async def _operation_of(request: Request) -> Operation:
+    return operation_of(request.scope)
+
+
 UserMemory = Annotated[Callable[..., Memory], Depends(_memory_of)]
+Requested = Annotated[Operation, Depends(_operation_of)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_check_time)]
 Day = Annotated[date, BeforeValidator(_check_day)]
 RecordId = Annotated[int, Field(ge=0, lt=2**63)]
@@ -506,6 +521,14 @@ class Retried(BaseModel):
     """How many items are tried again."""
 
     retried: int
+
+
+class CreateToken(Body):
+    """A token to make. `read` and `write` need the user whose memory they reach; `admin` is for the whole home."""
+
+    user: Annotated[str, ANY_USER] = Field("", pattern=ANY_USER_PATTERN, examples=["mara"])
+    scope: Scope = "write"
+    name: str = Field("", max_length=MAX_NAME_CHARS, description="What it is for.", examples=["laptop"])
 
 
 class BackupName(Body):

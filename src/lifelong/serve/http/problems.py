@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +17,8 @@ from starlette.responses import Response
 
 from lifelong import errors
 from lifelong.serve.error_hints import with_hint
+from lifelong.serve.hidden_paths import error_text
+from lifelong.serve.operation import operation_of
 
 log = logging.getLogger("lifelong.serve")
 
@@ -29,6 +31,7 @@ STATUSES: Mapping[type[Exception], int] = {
     errors.StaleWrite: 409,
     errors.ReviewDecided: 409,
     errors.NotAPerson: 403,
+    errors.AccessDenied: 403,
     errors.DocumentInUse: 409,
     errors.AgentDead: 409,
     errors.StorageConflict: 409,
@@ -72,15 +75,15 @@ class Refused(Exception):
         self.status, self.detail, self.headers = status, detail, headers
 
 
-def answer(error: Exception) -> Response:
-    """Return the answer to an error."""
+def answer(error: Exception, words: Callable[[errors.LifelongError], str] | None = None) -> Response:
+    """Return the answer to an error. `words` says an error of lifelong in other words than its own."""
     match error:
         case Refused():
             return _answer(error.status, error.detail, headers=error.headers)
         case HTTPException(status_code=404):
-            return _answer(404, "There is nothing at this address. See /openapi.json for what there is.")
+            return _answer(404, "There is nothing at this address. See /docs for what there is.")
         case HTTPException():
-            detail = f"{error.detail}. See /openapi.json for what this address takes."
+            detail = f"{error.detail}. See /docs for what this address takes."
             return _answer(error.status_code, detail, headers=error.headers or {})
         case RequestValidationError():
             faults = [_fault(one) for one in error.errors()[:MAX_FAULTS]]
@@ -90,7 +93,7 @@ def answer(error: Exception) -> Response:
             return _answer(422, f"The request does not fit: {wrong}. Nothing was changed.", "Input error", faults)
         case errors.LifelongError() if (status := status_of(error)) != 500:
             title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
-            return _answer(status, with_hint(error, "http"), title)
+            return _answer(status, words(error) if words else with_hint(error, "http"), title)
     log_error(error)
     return _answer(500, INTERNAL_ERROR)
 
@@ -118,7 +121,9 @@ def log_error(error: Exception) -> None:
 
 
 async def handle(request: Request, error: Exception) -> Response:
-    return answer(error)
+    """Answer an error of the API."""
+    store, grant = request.app.state.store, operation_of(request.scope).grant
+    return answer(error, lambda found: error_text(found, "http", store, grant))
 
 
 def _answer(
@@ -134,7 +139,7 @@ def _answer(
     return Response(problem.model_dump_json(), status, headers, MEDIA_TYPE)
 
 
-STATUSES_ANYWHERE = (400, 401, 403, 404, 405, 408, 409, 413, 422, 500, 502, 503, 507)
+STATUSES_ANYWHERE = (400, 401, 403, 404, 405, 408, 409, 413, 422, 429, 500, 502, 503, 507)
 
 ANYWHERE: dict[int | str, dict[str, Any]] = {
     status: {"description": HTTPStatus(status).phrase} for status in STATUSES_ANYWHERE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -28,20 +28,28 @@ from lifelong.recall import recall_log
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.relations import Relations
 from lifelong.serve.forgetting import store_what_waits
+from lifelong.serve.hidden_paths import file_name, without_paths
 from lifelong.serve.http import models
 from lifelong.serve.http.guard import is_from_page
 from lifelong.serve.http.models import (
+    ANY_USER,
+    ANY_USER_PATTERN,
     AsOf,
     Day,
     Limit,
     Moment,
     RecordId,
     RecordName,
+    Requested,
     ReviewId,
     UserMemory,
     Version,
 )
+from lifelong.serve.operation import Operation
+from lifelong.tokens import LoggedWrite, NewToken, Token
 from lifelong.types import Changeset, Document, Hit, InboxItem, ItemKind, ItemState, Session, Stats, Turn
+
+T = TypeVar("T")
 
 memory_verbs = APIRouter(tags=["memory"])
 agents = APIRouter(prefix="/agents", tags=["agents"])
@@ -55,11 +63,12 @@ relations = APIRouter(prefix="/relations", tags=["relations"])
 inbox = APIRouter(prefix="/inbox", tags=["inbox"])
 reviews = APIRouter(prefix="/reviews", tags=["reviews"])
 users = APIRouter(prefix="/users", tags=["users"])
+tokens = APIRouter(prefix="/tokens", tags=["tokens"])
 admin = APIRouter(prefix="/admin", tags=["admin"])
 
 ROUTERS = (
     *(memory_verbs, agents, sessions, documents, changesets, journal, notes, experiences, relations, inbox),
-    *(reviews, users, admin),
+    *(reviews, users, tokens, admin),
 )
 
 After = Annotated[RecordId, Query(description="Only the records after this one.")]
@@ -84,18 +93,24 @@ async def _check_person(request: Request) -> None:
 PersonOnly = Depends(_check_person)
 
 
+def _visible(result: T, memory: Memory, requested: Operation) -> T:
+    """Return a result without what only those may see who look after the home."""
+    return without_paths(result, memory.store, requested.grant)
+
+
 # The everyday verbs. `add` and `search` go to a thread once and by hand: for the answer of a plain `def`, FastAPI
 # would go there a second time, and these two are called most.
 
 
 @memory_verbs.post("/add", status_code=201)
-async def add(body: models.Add, memory: UserMemory) -> models.Added:
+async def add(body: models.Add, memory: UserMemory, requested: Requested) -> models.Added:
     """Store what was said: a text, messages, or records; all or none. When this answers, it is durable. A user
     begins with the first thing that is stored."""
 
     def store() -> models.Added:
         agent = body.agent_or_id()
         ids = memory(new=True).add(body.what(), agent=agent, at=body.at, key=body.key, speaker=body.speaker)
+        requested.targets += ids
         return models.Added(ids=ids, forgotten=list(map(models.Tombstone.model_validate, ids.forgotten)))
 
     return await run_in_threadpool(store)
@@ -137,45 +152,57 @@ def list_items(
 
 
 @memory_verbs.post("/correct")
-def correct(body: models.Correction, memory: UserMemory) -> Hit:
+def correct(body: models.Correction, memory: UserMemory, requested: Requested) -> Hit:
     """Say what is true instead of an item. The item ends; the answer is what is found from now on."""
+    requested.targets.append(body.item)
     return memory().correct(body.item, body.text)
 
 
 @memory_verbs.post("/pin", status_code=204)
-def pin(body: models.ItemRef, memory: UserMemory) -> None:
+def pin(body: models.ItemRef, memory: UserMemory, requested: Requested) -> None:
     """Put an item into every context from now on."""
+    requested.targets.append(body.item)
     memory().pin(body.item)
 
 
 @memory_verbs.post("/unpin", status_code=204)
-def unpin(body: models.ItemRef, memory: UserMemory) -> None:
+def unpin(body: models.ItemRef, memory: UserMemory, requested: Requested) -> None:
     """Take an item out of every context: its pin goes, and it is no longer part of the core."""
+    requested.targets.append(body.item)
     memory().unpin(body.item)
 
 
 @memory_verbs.post("/forget")
-def forget(body: models.Forget, memory: UserMemory) -> models.Forgotten:
+def forget(body: models.Forget, memory: UserMemory, requested: Requested) -> models.Forgotten:
     """Remove something for good, with all that was made of it, and prove that it is gone. Without `"dry_run":
     false` nothing is changed, and the answer says what would go."""
     user_memory = memory()
+    requested.targets += body.ids
+    if body.dry_run:
+        requested.name = ""  # nothing is changed
     what = body.model_dump(exclude={"ids", "prove"})
     store_what_waits(user_memory)
     report = user_memory.forget(*body.ids, **what)
     proof = user_memory.admin.prove_forgotten(report) if report and body.prove and not body.dry_run else None
-    return models.Forgotten(report=models.ForgetReport.model_validate(report), proof=proof)
+    requested.targets += report.records
+    shown = models.ForgetReport.model_validate(report)
+    if not requested.grant.is_admin:
+        shown.backups = [file_name(path) for path in shown.backups]
+    return models.Forgotten(report=shown, proof=proof)
 
 
 @memory_verbs.post("/feedback", status_code=204)
-def feedback(body: models.Feedback, memory: UserMemory) -> None:
+def feedback(body: models.Feedback, memory: UserMemory, requested: Requested) -> None:
     """Say that a hit was useful, wrong or outdated."""
+    requested.targets.append(body.item)
     memory().feedback(body.item, body.verdict, body.recall_id)
 
 
 @memory_verbs.get("/receipt/{record}")
-def receipt(record: RecordName, memory: UserMemory) -> Receipt:
+def receipt(record: RecordName, memory: UserMemory, requested: Requested) -> Receipt:
     """Return how far a record has come: stored, queued, organized, searchable, or failed and why."""
-    return memory().receipt(record)
+    user_memory = memory()
+    return _visible(user_memory.receipt(record), user_memory, requested)
 
 
 @memory_verbs.post("/end_turn")
@@ -200,10 +227,12 @@ def organize(memory: UserMemory) -> WorkDone:
 
 
 @agents.post("", response_model=models.Agent)
-def get_or_make_agent(descriptor: models.Descriptor, memory: UserMemory) -> types.Agent:
+def get_or_make_agent(descriptor: models.Descriptor, memory: UserMemory, requested: Requested) -> types.Agent:
     """Return the one agent of this descriptor, made on first use. A user begins with its first agent."""
     described = models.to_descriptor(descriptor)
-    return memory(new=True).agent(described)
+    found = memory(new=True).agent(described)
+    requested.targets.append(found.id)
+    return found
 
 
 @agents.get("", response_model=list[models.Agent])
@@ -298,9 +327,11 @@ def read_document_at(
 
 
 @documents.post("", status_code=201)
-def make_document(body: models.NewDocument, memory: UserMemory) -> Document:
+def make_document(body: models.NewDocument, memory: UserMemory, requested: Requested) -> Document:
     """Make a document, as a changeset of its own."""
-    return memory().documents.write(**body.model_dump())
+    made = memory().documents.write(**body.model_dump())
+    requested.targets.append(made.id)
+    return made
 
 
 @documents.post("/rollback")
@@ -312,12 +343,16 @@ def rollback_to_time(body: models.PastTime, memory: UserMemory) -> Changeset | N
 @documents.post("/consolidate")
 def consolidate_documents(
     memory: UserMemory,
+    requested: Requested,
     dry_run: Annotated[bool, Query(description="Only say what would be done.")] = False,
     body: models.Consolidation | None = None,
 ) -> ConsolidationResult:
     """Tidy the documents: merge what stands twice, move what is misplaced, split long pages, delete empty ones. It
     is one changeset, which can be rolled back; the answer says what was done, what was left, and why."""
-    return memory().documents.consolidate(dry_run=dry_run or (body is not None and body.dry_run))
+    user_memory, only_says = memory(), dry_run or (body is not None and body.dry_run)
+    if only_says:
+        requested.name = ""
+    return _visible(user_memory.documents.consolidate(dry_run=only_says), user_memory, requested)
 
 
 @documents.get("/{document_id}")
@@ -430,9 +465,11 @@ def get_long_memory(memory: UserMemory) -> models.Text:
 
 
 @journal.post("/remember", status_code=201)
-def remember(body: models.NewJournalRecord, memory: UserMemory) -> JournalRecord:
+def remember(body: models.NewJournalRecord, memory: UserMemory, requested: Requested) -> JournalRecord:
     """Write a line into the journal. A text with a secret in it is marked as secret."""
-    return memory().journal.remember(body.text, body.category, body.sensitivity, source_channel="http")
+    made = memory().journal.remember(body.text, body.category, body.sensitivity, source_channel="http")
+    requested.targets.append(made.id)
+    return made
 
 
 @journal.get("/context")
@@ -446,10 +483,13 @@ def get_journal_context(
 
 @journal.post("/compact")
 def compact_journal(
-    memory: UserMemory, force: Annotated[bool, Query(description="Also below its limits.")] = False
+    memory: UserMemory,
+    requested: Requested,
+    force: Annotated[bool, Query(description="Also below its limits.")] = False,
 ) -> CompactionResult:
     """Compact MEMORY.md now if it is over its limits. The answer says what was done, or why nothing was."""
-    return memory().journal.compact(force=force)
+    user_memory = memory()
+    return _visible(user_memory.journal.compact(force=force), user_memory, requested)
 
 
 @notes.get("")
@@ -477,10 +517,12 @@ def store_note(worker: str, key: str, body: models.NoteContent, memory: UserMemo
 def compact_notes(
     worker: str,
     memory: UserMemory,
+    requested: Requested,
     force: Annotated[bool, Query(description="Even if there are not too many")] = False,
 ) -> NotesCompactionResult:
     """Compact a worker's notes now, if there are too many. The answer says what was done, or why nothing was."""
-    return memory().notes.worker(worker).compact(force=force)
+    user_memory = memory()
+    return _visible(user_memory.notes.worker(worker).compact(force=force), user_memory, requested)
 
 
 @notes.post("/{worker}/restore")
@@ -509,9 +551,11 @@ def query_experiences(body: models.ExperienceQuery, memory: UserMemory) -> list[
 
 
 @experiences.post("", status_code=201)
-def add_experience(body: models.NewExperience, memory: UserMemory) -> models.AddedExperience:
+def add_experience(body: models.NewExperience, memory: UserMemory, requested: Requested) -> models.AddedExperience:
     """Add an experience. The id is null where the same one is known already, in whichever words."""
-    return models.AddedExperience(id=memory().experiences.add(**body.model_dump()))
+    made = memory().experiences.add(**body.model_dump())
+    requested.targets += [made] if made else []
+    return models.AddedExperience(id=made)
 
 
 @relations.get("")
@@ -537,11 +581,13 @@ def list_entities(memory: UserMemory, limit: Limit = 100) -> list[str]:
 @inbox.get("")
 def list_inbox(
     memory: UserMemory,
+    requested: Requested,
     state: Annotated[list[ItemState], Query(description="Only in these states; may be repeated.")] = [],  # noqa: B006
     limit: Limit = 100,
 ) -> list[InboxItem]:
     """List the transcripts on their way to the memory-agents, and those that arrived; newest first."""
-    return memory().inbox.list(*state, limit=limit)
+    user_memory = memory()
+    return [_visible(one, user_memory, requested) for one in user_memory.inbox.list(*state, limit=limit)]
 
 
 @inbox.post("/retry")
@@ -604,16 +650,60 @@ def refuse_review(review: ReviewId, memory: UserMemory, body: models.Decision = 
 
 
 @users.get("")
-def list_users(request: Request) -> list[str]:
-    """List the default user, and all users that hold something."""
+def list_users(request: Request, requested: Requested) -> list[str]:
+    """List the default user, and all users that hold something; with a token of a user, that one."""
     store: Store = request.app.state.store
-    return store.users()
+    return [requested.grant.user] if requested.grant.user else store.users()
+
+
+@tokens.get("")
+def list_tokens(
+    request: Request,
+    user: Annotated[str, ANY_USER, Query(pattern=ANY_USER_PATTERN, description="Only of this user.")] = "",
+) -> list[Token]:
+    """List the tokens of the home, newest first, without their secrets. `used_at` is known to about an hour."""
+    store: Store = request.app.state.store
+    return store.tokens.list(user or None)
+
+
+@tokens.post("", status_code=201)
+def create_token(request: Request, body: models.CreateToken, requested: Requested) -> NewToken:
+    """Make a token: `read` and `write` for the memory of one user, `admin` for the whole home. Its `secret` is
+    answered once, here; only a digest of it is stored."""
+    store: Store = request.app.state.store
+    made = store.tokens.create(body.user, body.scope, body.name)
+    requested.targets.append(made.id)
+    return made
+
+
+@tokens.delete("/{token_id}")
+def revoke_token(request: Request, token_id: str) -> Token:
+    """Have a token no longer accepted, at once, by every server of the home."""
+    store: Store = request.app.state.store
+    return store.tokens.revoke(token_id)
+
+
+@admin.get("/write_log")
+def list_writes(
+    request: Request,
+    limit: Limit = 100,
+    user: Annotated[
+        str, ANY_USER, Query(pattern=ANY_USER_PATTERN, description="Only in this user's memory.")
+    ] = "",
+    token: Annotated[str, Query(description="Only with the token of this id.")] = "",
+    before: Annotated[RecordId, Query(description="Only the entries before this one.")] = 0,
+) -> list[LoggedWrite]:
+    """List what was changed through the server with tokens, newest first: which token, which operation, which ids.
+    No text is kept."""
+    store: Store = request.app.state.store
+    return store.tokens.write_log(limit, user=user, token=token, before=before)
 
 
 @admin.get("/health")
-def health(memory: UserMemory) -> Health:
+def health(memory: UserMemory, requested: Requested) -> Health:
     """Return whether everything in the home is on its way: green, yellow or red, with the reasons."""
-    return memory().admin.health()
+    user_memory = memory()
+    return _visible(user_memory.admin.health(), user_memory, requested)
 
 
 @admin.get("/stats")
@@ -663,9 +753,10 @@ def backup(memory: UserMemory, body: models.BackupName = NAMED_BY_TIME) -> model
 
 
 @admin.get("/ledger")
-def ledger(memory: UserMemory, limit: Limit = 100) -> list[Call]:
+def ledger(memory: UserMemory, requested: Requested, limit: Limit = 100) -> list[Call]:
     """List the user's calls of models and what each cost, newest first."""
-    return memory().admin.ledger(limit)
+    user_memory = memory()
+    return [_visible(one, user_memory, requested) for one in user_memory.admin.ledger(limit)]
 
 
 @admin.get("/forgotten", response_model=list[models.Tombstone])

@@ -7,6 +7,7 @@ model reads.
 from __future__ import annotations
 
 import json
+import re
 import signal
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
@@ -31,10 +32,13 @@ from lifelong.collect.descriptors import Descriptor
 from lifelong.errors import LifelongError
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.caller_identity import caller
-from lifelong.serve.error_hints import with_hint
+from lifelong.serve.hidden_paths import error_text
 from lifelong.serve.hook.endpoint import answering_hooks
 from lifelong.serve.mcp import resources, sdk
-from lifelong.serve.mcp.tools import Caller, find_tool, listed_tool, tools
+from lifelong.serve.mcp.tools import READ_ONLY, Caller, find_tool, listed_tool, tools
+from lifelong.serve.operation import Operation, operation_of
+from lifelong.tokens import Scope as TokenScope
+from lifelong.tools import Tool
 from lifelong.types import new_id
 
 T = TypeVar("T")
@@ -44,6 +48,8 @@ Page: TypeAlias = types.PaginatedRequestParams | None
 MAX_CLIENT_NAME_CHARS = 100
 MAX_BEGINNING_BYTES = 64 * 2**10  # of a request in which a client says its name
 SESSION_HEADER = "mcp-session-id"
+MAX_RESULT_WITH_IDS = 300  # characters of what a tool answers in which the ids of what it wrote stand
+IDS = re.compile(r"\b(?:[rv]\d+|d[0-9a-f]{8,23})\b")
 
 INSTRUCTIONS = (
     "lifelong is your long-term memory. Call context when a conversation begins. Call recall_memory before "
@@ -70,16 +76,27 @@ class _Handlers:
 
     async def list_tools(self, context: Context, page: Page) -> types.ListToolsResult:
         offered = await self._answer(context, tools)
-        return types.ListToolsResult(tools=[listed_tool(one) for one in offered.values()])
+        grant = _operation(context).grant
+        allowed = [one for one in offered.values() if grant.allows(_scope_of(one))]
+        return types.ListToolsResult(tools=[listed_tool(one) for one in allowed])
 
     async def call_tool(self, context: Context, call: types.CallToolRequestParams) -> types.CallToolResult:
+        operation = _operation(context)
+
         def work() -> str:
-            return find_tool(self._caller(context), call.name).call(**(call.arguments or {}))
+            caller = self._caller(context)
+            found = find_tool(caller, call.name)
+            scope = _scope_of(found)
+            operation.begin("" if scope == "read" else f"mcp {found.name}", scope, caller.memory.user)
+            text = found.call(**(call.arguments or {}))
+            operation.targets += IDS.findall(text[:MAX_RESULT_WITH_IDS])
+            return text
 
         try:
             text, failed = await to_thread.run_sync(work), False
         except LifelongError as error:
-            text, failed = with_hint(error, "mcp"), True
+            text, failed = error_text(error, "mcp", self._store, operation.grant), True
+            operation.outcome = "refused"
         return types.CallToolResult.model_validate(
             {"content": [{"type": "text", "text": text}], "isError": failed}
         )
@@ -113,18 +130,33 @@ class _Handlers:
         try:
             return await to_thread.run_sync(lambda: work(self._caller(context)))
         except LifelongError as error:
-            raise sdk.request_error(with_hint(error, "mcp")) from error
+            text = error_text(error, "mcp", self._store, _operation(context).grant)
+            raise sdk.request_error(text) from error
 
     def _caller(self, context: Context) -> Caller:
         request = context.request if isinstance(context.request, Request) else None
         address = request.query_params if request else {}
-        user = address.get("user", self._user)
+        grant = _operation(context).grant
+        user = address.get("user", grant.user or self._user)
+        grant.check("read", user)
         name = address.get("agent", "") or sdk.client_name(context.session)
         if not name and request:
             name = _name_in(request.headers.get(SESSION_HEADER, ""))
         client = "".join(filter(str.isprintable, name))[:MAX_CLIENT_NAME_CHARS].strip() or "client"
-        memory = self._store.user(user) if user == self._user else self._store.existing_user(user)
-        return Caller(memory, memory.agent(self._agent or caller("mcp", user, client)), client)
+        is_known = user in (self._user, grant.user)
+        memory = self._store.user(user) if is_known else self._store.existing_user(user)
+        described = self._agent or caller("mcp", user, client)
+        agent = memory.agent(described) if grant.allows("write") else memory.agents.look_up(described)
+        return Caller(memory, agent, client)
+
+
+def _scope_of(tool: Tool) -> TokenScope:
+    return "read" if tool.name in READ_ONLY else "write"
+
+
+def _operation(context: Context) -> Operation:
+    """Return what the sender of a request may do: over standard input, all."""
+    return operation_of(context.request.scope if isinstance(context.request, Request) else {})
 
 
 # Transports

@@ -71,10 +71,10 @@ JOURNAL_OFF = (
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose memory a client uses, and as which agent."""
+    """Whose memory a client uses, and as which agent: none where the client only reads and never wrote."""
 
     memory: Memory
-    agent: Agent
+    agent: Agent | None
     client: str
 
     def context(self, about: str | None = None, tokens: int | None = None) -> str:

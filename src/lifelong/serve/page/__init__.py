@@ -11,9 +11,10 @@ from starlette.staticfiles import StaticFiles
 
 from lifelong.memory import Store
 from lifelong.serve.page import documents, forgetting, views
+from lifelong.serve.page.api_docs import docs_route
 from lifelong.serve.page.context import answer_not_found, route
 
-__all__ = ["answer_not_found", "routes"]
+__all__ = ["answer_not_found", "docs_route", "routes"]
 
 
 def routes(store: Store) -> list[BaseRoute]:
@@ -25,7 +26,7 @@ def routes(store: Store) -> list[BaseRoute]:
         route(store, "/search", views.search),
         route(store, "/browse", views.browse),
         route(store, "/items", views.judge_item, "POST"),
-        route(store, "/forget", forgetting.forget),
+        route(store, "/forget", forgetting.forget, scope="write"),
         route(store, "/forget", forgetting.forget_now, "POST"),
         route(store, "/forgotten", forgetting.forgotten),
         route(store, "/documents", documents.document),

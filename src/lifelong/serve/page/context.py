@@ -21,15 +21,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from lifelong.collect.descriptors import System, User
-from lifelong.errors import InputError, LifelongError
+from lifelong.errors import AccessDenied, InputError, LifelongError
 from lifelong.memory import DEFAULT_USER, Memory, Store
 from lifelong.recall.items import public_id
 from lifelong.redaction import redact
 from lifelong.serve.error_hints import first_sentence
+from lifelong.serve.hidden_paths import error_text, without_paths
 from lifelong.serve.http import problems
-from lifelong.serve.http.guard import COOKIE, is_from_page, is_page
+from lifelong.serve.http.access import COOKIE
+from lifelong.serve.http.guard import is_from_page, is_page
+from lifelong.serve.operation import operation_of
+from lifelong.tokens import Grant, Scope
 from lifelong.types import Agent
-from lifelong.validation import validate_position, validate_time
+from lifelong.validation import is_user_name, validate_position, validate_time
 
 VIEWS = (
     ("o", "/", "Overview"),
@@ -87,6 +91,9 @@ ERROR_TITLES = {
     507: "The disk is full",
 }
 
+TARGETS = ("id", "item", "review", "document", "changeset", "session", "agent")
+"""The fields of forms that name what is changed, for the log of writes."""
+
 CAUSE_LABELS = {"run": "organized"}
 """What the page calls the causes of changesets, where it differs."""
 
@@ -132,10 +139,16 @@ class PageContext:
     has_login: bool = False
     from_page: bool = False
     """Whether a form of this page sent it, and not a program."""
+    grant: Grant = field(default_factory=Grant)
 
     @cached_property
     def user(self) -> str:
-        return self.query.get("user") or self.store.main_user()
+        return self.query.get("user") or self.grant.user or self.store.main_user()
+
+    @property
+    def home(self) -> str:
+        """The folder of the home, for commands that a person may copy: a placeholder for who may not know it."""
+        return str(self.store.home.path) if self.grant.is_admin else "FOLDER"
 
     @property
     def names_user(self) -> bool:
@@ -149,12 +162,16 @@ class PageContext:
 
     @cached_property
     def memory(self) -> Memory:
-        return self.store.existing_user(self.user)
+        return self.store.user(self.user) if self.grant.user else self.store.existing_user(self.user)
 
     @cached_property
     def zone(self) -> tzinfo:
         """The journal's time zone, so that days begin at the same time here and there."""
         return ZoneInfo(self.memory.settings.continuity.time_zone)
+
+    def visible(self, result: T) -> T:
+        """Return a result without what only those may see who look after the home."""
+        return without_paths(result, self.store, self.grant)
 
     # Parameters
 
@@ -198,7 +215,8 @@ class PageContext:
 
     def show(self, template: str, **values: object) -> Response:
         """Render a template with what every page of a user has."""
-        about = {"zone": self.zone, "users": self.store.users(), "waiting": self.memory.reviews.count()}
+        users = [self.grant.user] if self.grant.user else self.store.users()
+        about = {"zone": self.zone, "users": users, "waiting": self.memory.reviews.count()}
         return self.render(template, 200, **about, **values)
 
     def render(self, template: str, status: int, **values: object) -> Response:
@@ -270,18 +288,29 @@ class PageContext:
             return moment
 
 
-def route(store: Store, path: str, view: View, method: str = "GET") -> Route:
-    """Return a route of the page. The view runs in a thread; errors of lifelong are shown on a page."""
+def route(store: Store, path: str, view: View, method: str = "GET", scope: Scope | None = None) -> Route:
+    """Return a route of the page. The view runs in a thread; errors of lifelong are shown on a page. It needs a
+    token of this `scope`; where none is given, a form needs one to write."""
+    needed: Scope = scope or ("read" if method == "GET" else "write")
 
     async def answer(request: Request) -> Response:
+        operation = operation_of(request.scope)
         page = PageContext(store, request.url.path, request.query_params, has_login=COOKIE in request.cookies)
+        page.grant = operation.grant
         page.from_page = is_from_page(request.headers)
         try:
             form = await request.form(max_files=0, max_fields=50) if method == "POST" else {}
         except HTTPException:
             return _error_page(page, InputError("The form cannot be read. Send it from the page, without a file."))
         page.form = {name: value for name, value in form.items() if isinstance(value, str)}
-        return await run_in_threadpool(_answer, page, view)
+        operation.targets += [page.form[name] for name in TARGETS if name in page.form]
+
+        def begin_and_show(page: PageContext) -> Response:
+            name = "" if method == "GET" else f"page {path}"
+            operation.begin(name, needed, page.user if is_user_name(page.user) else "")
+            return view(page)
+
+        return await run_in_threadpool(_answer, page, begin_and_show)
 
     return Route(path, answer, methods=[method], name=f"page:{path}")
 
@@ -296,17 +325,20 @@ def _answer(page: PageContext, view: View) -> Response:
 def _error_page(page: PageContext, error: LifelongError) -> Response:
     status = problems.status_of(error)
     message = first_sentence(error) if status == 404 else str(error)
+    if not page.grant.is_admin:
+        message = error_text(error, "http", page.store, page.grant)
     if status == 500:
         problems.log_error(error)
         message = problems.INTERNAL_ERROR
-    return _show_error(page.store, status, message, has_login=page.has_login)
+    title = "Not with this token" if isinstance(error, AccessDenied) else ""
+    return _show_error(page.store, status, message, title, has_login=page.has_login)
 
 
-def _show_error(store: Store, status: int, message: str, *, has_login: bool) -> Response:
+def _show_error(store: Store, status: int, message: str, title: str = "", *, has_login: bool) -> Response:
     """Show an error without a user, because the user may be what does not exist."""
     page = PageContext(store, "", QueryParams(), has_login=has_login)
     page.user = DEFAULT_USER
-    title = ERROR_TITLES.get(status, "That did not work")
+    title = title or ERROR_TITLES.get(status, "That did not work")
     return page.render("error.html", status, zone=UTC, users=(), title=title, error=message)
 
 

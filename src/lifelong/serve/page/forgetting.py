@@ -11,6 +11,7 @@ from lifelong.forget.erasure import ForgetReport
 from lifelong.forget.preview import ForgetPreview
 from lifelong.redaction import redact
 from lifelong.serve.forgetting import joined, proof_sentence, store_what_waits, what_goes, what_is_made_again
+from lifelong.serve.hidden_paths import file_name
 from lifelong.serve.page.context import PageContext
 
 MAX_SHOWN = 200  # of each kind, in a preview
@@ -33,7 +34,7 @@ def forget(page: PageContext) -> Response:
     return page.show(
         "forget.html",
         report=report,
-        going=_going(report),
+        going=_going(report, with_paths=page.grant.is_admin),
         stays=report.stays[:MAX_SHOWN] if isinstance(report, ForgetPreview) else (),
         in_all=joined(what_goes(report)),
         given=[(name, page.text(name)) for name in NAMED],
@@ -74,7 +75,8 @@ def _named(page: PageContext) -> partial[ForgetReport]:
     )
 
 
-def _going(report: ForgetReport) -> list[Going]:
+def _going(report: ForgetReport, *, with_paths: bool) -> list[Going]:
+    backups = [path if with_paths else file_name(path) for path in report.backups]
     said = dict(text.partition(" ")[::2] for text in report.texts)
     kinds = (
         ("Records", [(one, redact(said.get(one, ""))) for one in report.records]),
@@ -82,6 +84,6 @@ def _going(report: ForgetReport) -> list[Going]:
         ("Facts", [("", text) for text in report.facts]),
         ("Documents, with every version", [(path, "") for path in report.documents]),
         ("Documents that are written again without it", [(path, "") for path in report.rewritten]),
-        ("Backups that will still hold it, unless they were deleted", [(path, "") for path in report.backups]),
+        ("Backups that will still hold it, unless they were deleted", [(path, "") for path in backups]),
     )
     return [Going(title, len(found), found[:MAX_SHOWN]) for title, found in kinds if found]

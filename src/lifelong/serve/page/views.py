@@ -73,7 +73,7 @@ def overview(page: PageContext) -> Response:
     return page.show(
         "overview.html",
         stats=memory.admin.stats(),
-        health=memory.admin.health(),
+        health=page.visible(memory.admin.health()),
         unindexed=memory.admin.unindexed(),
         records=memory.list("record", limit=OVERVIEW_RECORDS),
         changes=[summarize(memory, one) for one in memory.documents.changesets(OVERVIEW_CHANGESETS)],
@@ -291,7 +291,7 @@ def inbox(page: PageContext) -> Response:
     """Show the transcripts on their way to the memory-agents, and those that failed."""
     memory, state = page.memory, page.text("state")
     states = (cast(ItemState, state),) if state else ()
-    found = memory.inbox.list(*states, limit=page.end_of(INBOX_PER_PAGE))
+    found = [page.visible(one) for one in memory.inbox.list(*states, limit=page.end_of(INBOX_PER_PAGE))]
     counts = memory.inbox.counts()
     part = page.part(found, INBOX_PER_PAGE, sum(counts.get(one, 0) for one in states or STATES))
     sessions = {one.session_id for one in part.shown}
