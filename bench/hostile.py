@@ -30,7 +30,7 @@ from lifelong import AssistantMessage, Memory, Store, ToolResult, UserMessage
 
 MAX_GROWTH = 1.3  # the power of the size: n log n stays below it
 SIZES = tuple(1_000 * 4**step for step in range(6))  # to a million
-PATTERN_SIZES = (8_000, 64_000)
+PATTERN_SIZES = (4_000, 32_000)
 LONG_PATTERN_SIZES = (8_000, 64_000, 1_000_000)
 SECONDS = 0.1  # a call that took longer is not measured with more
 LONG_SECONDS = 2.0
@@ -166,26 +166,19 @@ def patterns() -> list[Pattern]:
     """Return every pattern of the package: those that modules hold, and those that functions make of what modules
     hold."""
     found: dict[re.Pattern[str], str] = {}
-    searched: set[str] = set()
-    matched: set[str] = set()
+    uses: dict[re.Pattern[str], set[str]] = {}
     for module in modules():
-        short = module.__name__.removeprefix("lifelong.")
-        for name, value in vars(module).items():
+        short, names = module.__name__.removeprefix("lifelong."), vars(module)
+        for name, value in names.items():
             for one in _patterns_in(value):
                 found.setdefault(one, f"{short}.{name}")
-        tree = ast.parse(inspect.getsource(module))
-        for line, one in _made_in(tree, vars(module)):
-            found.setdefault(one, f"{short}:{line}")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute | ast.Call):
-                inner = node.value.args[0] if isinstance(node.value, ast.Call) and node.value.args else node.value
-                name = ast.unparse(inner).rpartition(".")[2]
-                (matched if node.attr in ("match", "fullmatch") else searched).add(name)
-    anchored = matched - searched
-    return [
-        Pattern(name, one, name.rpartition(".")[2] in anchored or one.pattern in anchored)
-        for one, name in found.items()
-    ]
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Attribute) and node.attr in _METHODS:
+                if one := _made_by(node.value, names):
+                    uses.setdefault(one, set()).add(node.attr)
+            elif isinstance(node, ast.Call) and (one := _made_by(node, names)):
+                found.setdefault(one, f"{short}:{node.lineno}")
+    return [Pattern(name, one, uses.get(one, {""}) <= {"match", "fullmatch"}) for one, name in found.items()]
 
 
 def _patterns_in(value: object) -> Iterator[re.Pattern[str]]:
@@ -200,23 +193,29 @@ def _patterns_in(value: object) -> Iterator[re.Pattern[str]]:
             yield from _patterns_in(part)
 
 
-def _made_in(tree: ast.Module, names: dict[str, object]) -> Iterator[tuple[int, re.Pattern[str]]]:
-    """Yield the patterns that the functions of a module make of its own names."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or not node.args:
-            continue
-        called = ast.unparse(node.func)
-        if called not in ("pattern", "_compiled", "_has", *_OF_RE):
-            continue
-        try:
-            source = eval(ast.unparse(node.args[0]), names)  # noqa: S307 - our own source
-        except NameError:  # of the function
-            continue
-        if isinstance(source, str):
-            yield node.lineno, re.compile(source.replace("\n", "") if called[0] == "_" else source)
+def _made_by(node: ast.AST, names: dict[str, object]) -> re.Pattern[str] | None:
+    """Return the pattern that an expression of a module stands for; none if it stands for none, or if that depends
+    on the arguments of a function."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        source = ast.unparse(node)
+    elif isinstance(node, ast.Call) and node.args and (called := ast.unparse(node.func)) in _MAKERS:
+        first = ast.unparse(node.args[0])
+        source = ast.unparse(node) if called in ("pattern", "re.compile", "_compiled") else _MAKERS[called] % first
+    else:
+        return None
+    try:
+        made = eval(source, names)  # noqa: S307 - our own source
+    except (NameError, AttributeError, TypeError):
+        return None
+    return made if isinstance(made, re.Pattern) and isinstance(made.pattern, str) else None
 
 
-_OF_RE = ("re.compile", "re.search", "re.match", "re.fullmatch", "re.findall", "re.finditer", "re.sub", "re.split")
+_METHODS = frozenset(("match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"))
+_MAKERS = {
+    **dict.fromkeys(("pattern", "re.compile", "_compiled"), "%s"),
+    "_has": "_compiled(%s)",
+    **dict.fromkeys(("re.search", "re.match", "re.fullmatch", "re.findall", "re.sub", "re.split"), "re.compile(%s)"),
+}
 
 
 def measure_patterns(*, long: bool = False, only: str = "") -> Iterator[Growth]:

@@ -35,7 +35,7 @@ from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.storage.base import Database, Transaction
 from lifelong.tools import Tool
-from lifelong.types import Clock, Hit
+from lifelong.types import Clock, Hit, StoredRecord
 
 if TYPE_CHECKING:
     from lifelong.forget.erasure import Eraser
@@ -158,7 +158,9 @@ class SharedParts:
 
     @opened_once
     def memory_agent(self) -> MemoryAgentRunner:
-        return open_memory_agent(self.settings, self.database, self.organizer, self.clock)
+        return open_memory_agent(
+            self.settings, self.database, self.organizer, self.clock, self.dispatcher.make_text
+        )
 
     @opened_once
     def index_worker(self) -> IndexWorker:
@@ -652,13 +654,18 @@ def open_dispatcher(
         batch_records=settings.organize.batch_records,
         batch_chars=settings.organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,
+        max_attempts=settings.worker.max_attempts,
         zone=ZoneInfo(settings.continuity.time_zone),
         hand_over=hand_over,
     )
 
 
 def open_memory_agent(
-    settings: Settings, database: Database, organizer: Organizer, clock: Clock
+    settings: Settings,
+    database: Database,
+    organizer: Organizer,
+    clock: Clock,
+    make_text: Callable[[Sequence[StoredRecord], bool], str],
 ) -> MemoryAgentRunner:
     retry = RetryPolicy(
         lease=timedelta(seconds=settings.worker.lease_seconds),
@@ -674,6 +681,7 @@ def open_memory_agent(
     return MemoryAgentRunner(
         *(database, organizer, clock, retry),
         context_chars=settings.organize.context_chars,
+        make_text=make_text,
         substitute=substitute,
         reviews="fact" in settings.review.wait_for,
     )

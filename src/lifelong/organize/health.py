@@ -10,14 +10,11 @@ from typing import Literal
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import RecordNotFound
-from lifelong.organize.dispatch import HandOver
+from lifelong.organize.dispatch import STUCK_AFTER, HandOver
 from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
 from lifelong.storage.base import Transaction
 
 MAX_COUNTED = 100  # conversations that wait for a pause
-
-STUCK_AFTER = timedelta(minutes=1)
-"""A session is dispatched within seconds, and a worker sends heartbeats while it works on an item."""
 
 PAUSE = "It waits for a pause in the conversation, so that the model is asked once and not often."
 

@@ -694,6 +694,14 @@ MIGRATIONS: tuple[Migration, ...] = (
         "how often something of a user was forgotten",
         ("CREATE TABLE erasure_counts (owner TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL)",),
     ),
+    Migration(
+        22,
+        "how often a session could not be dispatched",
+        (
+            "ALTER TABLE sessions ADD COLUMN dispatch_failures BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE sessions ADD COLUMN dispatch_error TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number
