@@ -335,9 +335,10 @@ def test_a_record_that_cannot_be_dispatched_is_passed_by(
     assert "OverflowError" in receipt.reason
     assert {memory.receipt(one).stage for one in (*ids[:5], *ids[6:], later)} == {"searchable"}
     assert memory.admin.health().status == "red"
-    covered = ranges(memory)
-    assert sorted(covered) == covered
-    assert sum(after < ids[5] <= until for after, until in covered) == 1
+    mine = [(item.after, item.until) for item in items(memory) if item.session_id == receipt.session_id]
+    assert mine[0][0] == 0
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(mine))
+    assert (ids[4], ids[5]) in mine
 
     said_at = memory.sessions.get(memory.receipt(ids[5]).session_id).created_at
     memory._parts.shared.database.write(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from lifelong.background import BackgroundWork
 from lifelong.collect.agents import Agents
+from lifelong.collect.history import History
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
 from lifelong.collect.tombstones import pending_erasures
@@ -24,7 +25,7 @@ from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.dispatch import Dispatcher, HandOver
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
-from lifelong.organize.health import Receipt, receipt
+from lifelong.organize.health import Receipt, cut_notes, receipt
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
@@ -516,9 +517,31 @@ class UserParts:
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
         """Return where a record is now."""
         found = receipt(tx, self.name, record_id, self._clock(), self.shared.hand_over())
+        settings = self.shared.settings
+        for stored in History(tx).with_ids([record_id]) if self._may_be_cut(tx, record_id) else ():
+            notes = cut_notes(
+                stored.record,
+                by_rules=self._is_by_rules(tx, found),
+                batch_chars=settings.organize.batch_chars,
+                tool_result_chars=settings.collect.tool_result_chars,
+            )
+            found = replace(found, notes=notes)
         if found.stage == "organized" and Items(tx, self.name).is_embedded(record_id):
             return replace(found, stage="searchable")
         return found
+
+    def _may_be_cut(self, tx: Transaction, record_id: int) -> bool:
+        """Return whether a record is long enough to be read for that: most are not."""
+        settings = self.shared.settings
+        return History(tx).bytes_of(record_id) > min(
+            settings.collect.tool_result_chars, settings.organize.batch_chars
+        )
+
+    def _is_by_rules(self, tx: Transaction, found: Receipt) -> bool:
+        """Return whether the rules organized a record, or would."""
+        if found.changeset_id is None:
+            return self.shared.organizer.name == "rules"
+        return DocumentRows(tx, self.name).changeset(found.changeset_id).organizer == "rules"
 
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does, a sentence each."""
