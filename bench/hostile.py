@@ -18,7 +18,7 @@ import tempfile
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count, pairwise
 from json import dumps
 from pathlib import Path
@@ -162,25 +162,26 @@ def modules() -> Iterator[ModuleType]:
             continue
 
 
-def patterns() -> list[Pattern]:
-    """Return every pattern of the package: those that modules hold, and those that functions make of what modules
-    hold."""
+def patterns(where: Iterable[ModuleType] | None = None) -> list[Pattern]:
+    """Return every pattern of these modules, or of the package: those that modules hold, and those that functions
+    make of what modules hold."""
     found: dict[re.Pattern[str], str] = {}
     uses: dict[re.Pattern[str], set[str]] = {}
-    for module in modules():
+    for module in modules() if where is None else where:
         short, names = module.__name__.removeprefix("lifelong."), vars(module)
         for name, value in names.items():
             for one in _patterns_in(value):
                 found.setdefault(one, f"{short}.{name}")
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if isinstance(node, ast.Attribute) and node.attr in _METHODS:
-                if one := _made_by(node.value, names):
-                    uses.setdefault(one, set()).add(node.attr)
-            elif isinstance(node, ast.Call) and (one := _made_by(node, names)):
-                named = isinstance(node.args[0], ast.Name)
-                found.setdefault(one, f"{short}.{ast.unparse(node.args[0])}" if named else f"{short}:{node.lineno}")
+                if made := _made_by(node.value, names):
+                    uses.setdefault(made, set()).add(node.attr)
+            elif isinstance(node, ast.Call) and (made := _made_by(node, names)):
+                source = node.args[0]
+                place = f".{source.id}" if isinstance(source, ast.Name) else f":{node.lineno}"
+                found.setdefault(made, f"{short}{place}")
                 if (called := ast.unparse(node.func)).startswith("re.") and called != "re.compile":
-                    uses.setdefault(one, set()).add(called[3:])
+                    uses.setdefault(made, set()).add(called[3:])
     return [Pattern(name, one, uses.get(one, {""}) <= {"match", "fullmatch"}) for one, name in found.items()]
 
 
@@ -207,7 +208,7 @@ def _made_by(node: ast.AST, names: dict[str, object]) -> re.Pattern[str] | None:
     else:
         return None
     try:
-        made = eval(source, names)  # noqa: S307 - our own source
+        made = eval(source, names)  # of our own source
     except (NameError, AttributeError, TypeError):
         return None
     return made if isinstance(made, re.Pattern) and isinstance(made.pattern, str) else None
@@ -217,7 +218,7 @@ _METHODS = frozenset(("match", "fullmatch", "search", "finditer", "findall", "su
 _MAKERS = {
     **dict.fromkeys(("pattern", "re.compile", "_compiled"), "%s"),
     "_has": "_compiled(%s)",
-    **dict.fromkeys(("re.search", "re.match", "re.fullmatch", "re.findall", "re.sub", "re.split"), "re.compile(%s)"),
+    **{f"re.{method}": "re.compile(%s)" for method in _METHODS},
 }
 
 
@@ -234,7 +235,7 @@ def measure_patterns(*, long: bool = False, only: str = "") -> Iterator[Growth]:
     for one in patterns():
         if only in f"pattern {one.name}" and one.name not in BOUNDED:
             for shape, some in texts.items():
-                yield _measure(f"pattern {one.name}", shape, one.use, some, seconds, PATTERN_NOISE)
+                yield measure(f"pattern {one.name}", shape, one.use, some, seconds, PATTERN_NOISE)
 
 
 # Public calls
@@ -460,7 +461,7 @@ class Calls:
         return lambda: render(text, lambda path, **_: path, lambda _: None)
 
 
-CALLS = tuple(name for name, value in vars(Calls).items() if name[0] != "_" and name != "prepare" and callable(value))
+CALLS = tuple(name for name in vars(Calls) if name[0] != "_" and name != "prepare")
 
 
 @contextmanager
@@ -485,7 +486,7 @@ def measure_calls(*, long: bool = False, only: str = "") -> Iterator[Growth]:
 
 
 def measure_call(calls: Calls, name: str, shape: str, texts: Iterable[str], seconds: float = SECONDS) -> Growth:
-    """Return how the time of a call grows over these texts. What it refuses, it refuses at once, and that counts."""
+    """Return how the time of a call grows over these texts. What it refuses counts, too."""
     from lifelong.errors import LifelongError
 
     def timed(text: str) -> float:
@@ -494,10 +495,8 @@ def measure_call(calls: Calls, name: str, shape: str, texts: Iterable[str], seco
         except LifelongError:  # the stage before refused it
             return 0.0
         started = time.process_time()
-        try:
+        with suppress(LifelongError):
             call()
-        except LifelongError:
-            pass
         return time.process_time() - started
 
     return _measured(name, shape, timed, texts, seconds, NOISE)
@@ -506,7 +505,16 @@ def measure_call(calls: Calls, name: str, shape: str, texts: Iterable[str], seco
 # Growth
 
 
-def _measure(name: str, shape: str, use: Use, texts: Iterable[str], seconds: float, noise: float) -> Growth:
+def measure(
+    name: str,
+    shape: str,
+    use: Use,
+    texts: Iterable[str],
+    seconds: float = float("inf"),
+    noise: float = PATTERN_NOISE,
+) -> Growth:
+    """Return how the time of a use grows over these texts."""
+
     def timed(text: str) -> float:
         started = time.process_time()
         use(text)
@@ -545,8 +553,8 @@ def power(texts: Sequence[str], times: Sequence[float], noise: float) -> float:
 
 
 def growth(*, long: bool = False, only: str = "", show: Callable[[str], object] = print) -> dict[str, float]:
-    """Measure everything and show what grows faster than it may. Return the fastest growth, as `slowest_growth`, and
-    how many pairs of a pattern or call and a shape were measured and grew too fast."""
+    """Measure everything and show what grows faster than it may. Return the fastest growth, as `slowest_growth`,
+    and how many pairs of a pattern or call and a shape were measured and grew too fast."""
     measured, worst, too_fast = 0, 0.0, 0
     for one in _all(long, only):
         measured += 1

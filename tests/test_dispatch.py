@@ -312,8 +312,8 @@ def organize_often(memory: Memory, times: int) -> None:
 def test_a_record_that_cannot_be_dispatched_is_passed_by(
     open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """O3, O5, O6: the records around it, the agent's later sessions and other agents go on; it waits as a dead item,
-    its receipt says why, health is red, and a retry organizes it once the cause is mended."""
+    """O3, O5, O6: the records around it, the agent's later sessions and other agents go on; it waits as a dead
+    item, its receipt says why, health is red, and a retry organizes it once the cause is mended."""
     east = {"time_zone": "Pacific/Auckland"}
     memory = open_memory(organizer=ScriptedOrganizer(), continuity=east, organize={"batch_records": 4})
     alice, bob = memory.agent(User("cli", "alice", "main")), memory.agent(User("cli", "bob", "main"))
@@ -376,9 +376,12 @@ def test_a_record_that_ends_its_worker_is_passed_by(memory: Memory, alice: Agent
     memory.end_session(alice)
     session = memory.receipt(record).session_id
     database = memory._parts.shared.database
+
+    def begin(tx: Transaction) -> None:
+        Sessions(tx).begin_dispatch(session, clock(), clock() - dispatch.STUCK_AFTER)
+
     for _ in range(200):
-        begun = clock()
-        database.write(lambda tx: Sessions(tx).begin_dispatch(session, begun, begun - dispatch.STUCK_AFTER))
+        database.write(begin)
         clock.turn(seconds=20)
     memory.organize()
     assert memory.receipt(record).stage == "failed"

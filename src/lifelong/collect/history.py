@@ -189,11 +189,12 @@ class History:
         return row[0] if row else 0
 
     def until_bytes(self, session_id: str, after: int, limit: int, most: int) -> int:
-        """Return the id of the last of the next `limit` records that together take at most so many bytes, or of the
-        first if it takes more; `after` where there is none."""
+        """Return the id of the last of the next `limit` records that together take at most so many bytes, or of
+        the first if it takes more; `after` where there is none."""
         until, total = after, 0
         for record_id, size in self._tx.all(
-            "SELECT id, octet_length(data) FROM session_history WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?",
+            "SELECT id, octet_length(data) FROM session_history WHERE session_id = ? AND id > ? "
+            "ORDER BY id LIMIT ?",
             *(session_id, after, limit),
         ):
             total += size

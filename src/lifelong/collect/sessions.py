@@ -219,9 +219,10 @@ class Sessions:
         was set, and the last error. A worker that began before `stuck_before`, and never came back, failed."""
         stuck = to_micros(stuck_before)
         self._tx.run(
-            "UPDATE sessions SET dispatch_failures = dispatch_failures + CASE WHEN in_hand_since < ? THEN 1 ELSE 0 "
-            "END, dispatch_error = CASE WHEN in_hand_since < ? THEN ? ELSE dispatch_error END, in_hand_since = "
-            "CASE WHEN in_hand_since >= ? THEN in_hand_since ELSE ? END WHERE id = ?",
+            "UPDATE sessions SET dispatch_failures = dispatch_failures + "
+            "CASE WHEN in_hand_since < ? THEN 1 ELSE 0 END, "
+            "dispatch_error = CASE WHEN in_hand_since < ? THEN ? ELSE dispatch_error END, "
+            "in_hand_since = CASE WHEN in_hand_since >= ? THEN in_hand_since ELSE ? END WHERE id = ?",
             *(stuck, stuck, "the worker hung or was killed", stuck, to_micros(now), session_id),
         )
         row = self._tx.one("SELECT dispatch_failures, dispatch_error FROM sessions WHERE id = ?", session_id)
@@ -237,9 +238,7 @@ class Sessions:
 
     def forget_failures(self, session_id: str) -> None:
         """Note that what failed to be dispatched was passed by."""
-        self._tx.run(
-            "UPDATE sessions SET dispatch_failures = 0, dispatch_error = '' WHERE id = ?", session_id
-        )
+        self._tx.run("UPDATE sessions SET dispatch_failures = 0, dispatch_error = '' WHERE id = ?", session_id)
 
     def longest_dispatching(self) -> tuple[str, datetime] | None:
         """Return the marked session of the home that a worker has been dispatching for longest, and since when."""

@@ -65,8 +65,8 @@ class Inbox:
         return item_id
 
     def put_dead(self, agent_id: str, session_id: str, after: int, until: int, error: str, now: datetime) -> None:
-        """Put records of the session of which no transcript could be made among the dead items: they are passed by,
-        and `retry` tries them again."""
+        """Put records of the session of which no transcript could be made among the dead items: they are passed
+        by, and `retry` tries them again."""
         self._tx.run(
             "INSERT INTO inbox (agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, "
             "error, created_at) VALUES (?, 'system_message', '', ?, ?, ?, 'dead', 0, 0, ?, ?)",

@@ -99,8 +99,9 @@ class MemoryAgentRunner:
         substitute: Organizer | None = None,
         reviews: bool = False,
     ) -> None:
-        """`make_text` makes the transcript of an item that has none yet. `substitute` organizes while the organizer's model cannot be asked; none: the work waits. `reviews`:
-        what binds somebody and rests on an agent's word alone waits for a person."""
+        """`make_text` makes the transcript of an item that has none yet. `substitute` organizes while the
+        organizer's model cannot be asked; none: the work waits. `reviews`: what binds somebody and rests on an
+        agent's word alone waits for a person."""
         self._reviews = reviews
         self._database = database
         self._organizer = organizer
