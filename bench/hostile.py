@@ -481,6 +481,7 @@ def measure_calls(*, long: bool = False, only: str = "") -> Iterator[Growth]:
     for name in CALLS:
         if only in name:
             with opened() as calls:
+                measure_call(calls, name, "a few words", ["I live in Lisbon and drink tea. "])  # imports, caches
                 for shape, make in SHAPES.items():
                     yield measure_call(calls, name, shape, map(make, SIZES), LONG_SECONDS if long else SECONDS)
 
