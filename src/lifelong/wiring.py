@@ -29,6 +29,7 @@ from lifelong.organize.health import Receipt, cut_notes, receipt
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
+from lifelong.recall.analyzer import MAX_ANALYZED_CHARS
 from lifelong.recall.feedback import ended_lines
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import FileSync
@@ -524,6 +525,7 @@ class UserParts:
                 by_rules=self._is_by_rules(tx, found),
                 batch_chars=settings.organize.batch_chars,
                 tool_result_chars=settings.collect.tool_result_chars,
+                indexed_chars=MAX_ANALYZED_CHARS,
             )
             found = replace(found, notes=notes)
         if found.stage == "organized" and Items(tx, self.name).is_embedded(record_id):

@@ -13,7 +13,6 @@ from lifelong.errors import RecordNotFound
 from lifelong.organize.dispatch import STUCK_AFTER, HandOver
 from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
 from lifelong.organize.write_policy import DATA
-from lifelong.recall.analyzer import MAX_ANALYZED_CHARS
 from lifelong.storage.base import Transaction
 from lifelong.text.speech import MAX_TEXT_CHARS
 from lifelong.types import Record, ToolResult
@@ -72,7 +71,9 @@ def receipt(
     return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
 
 
-def cut_notes(record: Record, *, by_rules: bool, batch_chars: int, tool_result_chars: int) -> tuple[str, ...]:
+def cut_notes(
+    record: Record, *, by_rules: bool, batch_chars: int, tool_result_chars: int, indexed_chars: int
+) -> tuple[str, ...]:
     """Return which part of a long record is organized and indexed, a sentence for each stage that cuts it."""
     text = getattr(record, "text", "")
     is_result = isinstance(record, ToolResult)
@@ -83,8 +84,8 @@ def cut_notes(record: Record, *, by_rules: bool, batch_chars: int, tool_result_c
     notes = []
     if len(text) > most:
         notes.append(f"Its {part} {most:,} of {len(text):,} characters are organized.")
-    if len(text) > MAX_ANALYZED_CHARS:
-        notes.append(f"Its first {MAX_ANALYZED_CHARS:,} of {len(text):,} characters are indexed.")
+    if len(text) > indexed_chars:
+        notes.append(f"Its first {indexed_chars:,} of {len(text):,} characters are indexed.")
     return tuple(notes)
 
 
