@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
@@ -20,12 +21,13 @@ from lifelong import (
     User,
     UserMessage,
 )
+from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.organize import dispatch
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock, ScriptedOrganizer
-from lifelong.types import InboxItem
+from lifelong.types import InboxItem, to_micros
 from tests.conftest import OpenMemory
 
 
@@ -289,3 +291,125 @@ def test_a_context_summary_is_told_as_a_system_message(memory: Memory, alice: Ag
     memory.end_session(alice)
     memory.organize()
     assert "## System Message (summary of what came before)" in items(memory)[1].text
+
+
+# A record that cannot be dispatched
+
+
+def poison(memory: Memory, record: int) -> None:
+    """Give a record a time that a row can hold, but that has no day in a zone east of Greenwich."""
+    last = to_micros(datetime.max.replace(tzinfo=UTC))
+    memory._parts.shared.database.write(
+        lambda tx: tx.run("UPDATE session_history SET at = ? WHERE id = ?", last, record)
+    )
+
+
+def organize_often(memory: Memory, times: int) -> None:
+    for _ in range(times):
+        memory.organize()
+
+
+def test_a_record_that_cannot_be_dispatched_is_passed_by(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """O3, O5, O6: the records around it, the agent's later sessions and other agents go on; it waits as a dead
+    item, its receipt says why, health is red, and a retry organizes it once the cause is mended."""
+    east = {"time_zone": "Pacific/Auckland"}
+    memory = open_memory(organizer=ScriptedOrganizer(), continuity=east, organize={"batch_records": 4})
+    alice, bob = memory.agent(User("cli", "alice", "main")), memory.agent(User("cli", "bob", "main"))
+    ids = memory.append_many(alice, [UserMessage(f"number {n}") for n in range(9)])
+    poison(memory, ids[5])
+    memory.sessions.reset(alice)
+    later = memory.append(alice, UserMessage("a later session"))
+    memory.end_session(alice)
+    fine = memory.append(bob, UserMessage("another agent"))
+    memory.end_session(bob)
+    memory.organize()
+    assert memory.receipt(fine).stage == "searchable"
+    assert memory.receipt(ids[5]).stage == memory.receipt(later).stage == "stored"
+    organize_often(memory, 3 + 5)
+    assert f"r{ids[5]} was passed by" in caplog.text
+    receipt = memory.receipt(ids[5])
+    assert (receipt.stage, receipt.inbox_id is not None) == ("failed", True)
+    assert "No transcript could be made of this record" in receipt.reason
+    assert "OverflowError" in receipt.reason
+    assert {memory.receipt(one).stage for one in (*ids[:5], *ids[6:], later)} == {"searchable"}
+    assert memory.admin.health().status == "red"
+    mine = [(item.after, item.until) for item in items(memory) if item.session_id == receipt.session_id]
+    assert mine[0][0] == 0
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(mine))
+    assert (ids[4], ids[5]) in mine
+
+    said_at = memory.sessions.get(memory.receipt(ids[5]).session_id).created_at
+    memory._parts.shared.database.write(
+        lambda tx: tx.run("UPDATE session_history SET at = ? WHERE id = ?", to_micros(said_at), ids[5])
+    )
+    assert memory.inbox.retry(receipt.inbox_id) == 1
+    memory.organize()
+    assert memory.receipt(ids[5]).stage == "searchable"
+    assert memory.admin.health().dead == 0
+
+
+def test_a_retry_of_a_record_that_still_fails_is_a_failed_run(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O5: it goes back to the dead items, with the error of the run."""
+    memory = open_memory(
+        organizer=ScriptedOrganizer(),
+        continuity={"time_zone": "Pacific/Auckland"},
+        worker={"max_attempts": 1},
+        organize={"batch_records": 1},
+    )
+    alice = memory.agent(User("cli", "alice", "main"))
+    record = memory.append(alice, UserMessage("number"))
+    poison(memory, record)
+    memory.end_session(alice)
+    organize_often(memory, 3)
+    assert memory.receipt(record).stage == "failed"
+    assert memory.inbox.retry() == 1
+    memory.organize()
+    assert memory.receipt(record).stage == "failed"
+    assert "OverflowError" in memory.receipt(record).reason
+
+
+def test_a_record_that_ends_its_worker_is_passed_by(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O3, O4: a worker that began and never came back counts as a failure, however quickly it is started again."""
+    record = memory.append(alice, UserMessage("number"))
+    memory.end_session(alice)
+    session = memory.receipt(record).session_id
+    database = memory._parts.shared.database
+
+    def begin(tx: Transaction) -> None:
+        Sessions(tx).begin_dispatch(session, clock(), clock() - dispatch.STUCK_AFTER)
+
+    for _ in range(200):
+        database.write(begin)
+        clock.turn(seconds=20)
+    memory.organize()
+    assert memory.receipt(record).stage == "failed"
+    assert "the worker hung or was killed" in memory.receipt(record).reason
+
+
+def test_failures_are_forgotten_when_the_session_is_through(
+    memory: Memory, alice: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O2: a passing fault costs no record, and the next one begins from none."""
+    memory.append(alice, UserMessage("broken"))
+    memory.end_session(alice)
+    monkeypatch.setattr(dispatch, "transcript", fragile)
+    organize_often(memory, 4)
+    failures = "SELECT sum(dispatch_failures) FROM sessions"
+    assert memory._parts.shared.database.read(lambda tx: tx.one(failures)) == (4,)
+    monkeypatch.undo()
+    assert memory.organize().dispatched == 1
+    assert memory._parts.shared.database.read(lambda tx: tx.one(failures)) == (0,)
+
+
+def test_few_large_records_are_read_at_once(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C10, O2: what is read for one transcript is bounded in bytes, and every record comes once."""
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    memory = open_memory(organizer=organizer)
+    alice = memory.agent(User("cli", "alice", "main"))
+    ids = memory.append_many(alice, [UserMessage("word " * 100) for _ in range(9)])
+    monkeypatch.setattr(dispatch, "MAX_LOADED_BYTES", 1_100)
+    memory.organize()
+    assert ranges(memory) == [(0, ids[1]), *((ids[n - 1], ids[n + 1]) for n in (2, 4, 6)), (ids[7], ids[8])]

@@ -880,3 +880,30 @@ def test_a_long_run_with_signs_of_life_is_not_stuck(open_memory: OpenMemory, clo
         say(memory, memory.agent(User("cli", f"u{number}", "main")), "one")
         assert memory.organize().finished == 1
     assert seen == ["green", "red", "green", "green", "alive"]
+
+
+def test_the_receipt_of_a_long_record_says_what_was_made_use_of(open_memory: OpenMemory) -> None:
+    """O6, C10: each stage has its limit; the record itself is stored whole."""
+    memory = open_memory()
+    alice = memory.agent(User("cli", "alice", "main"))
+    short = memory.append(alice, UserMessage("I live in Lisbon."))
+    long = memory.append(alice, UserMessage("I live in Lisbon. " * 20_000))
+    result = memory.append(alice, ToolResult("The rent is 900 EUR. " * 2_000))
+    memory.end_session(alice)
+    memory.organize()
+    assert memory.receipt(short).notes == ()
+    assert memory.receipt(long).notes == (
+        "Its first 20,000 of 360,000 characters are organized.",
+        "Its first 100,000 of 360,000 characters are indexed.",
+    )
+    assert memory.receipt(result).notes == ("Its last 20,000 of 42,000 characters are organized.",)
+    assert len(memory.sessions.last(alice, 2)[0].record.text) == 360_000  # type: ignore[union-attr]
+
+
+def test_a_model_s_receipt_goes_by_the_transcript(open_memory: OpenMemory) -> None:
+    """O6: a transcript is cut otherwise than what the rules read."""
+    memory = open_memory(organizer=ScriptedOrganizer(), organize={"batch_chars": 1_000})
+    alice = memory.agent(User("cli", "alice", "main"))
+    said, result = memory.append_many(alice, [UserMessage("a word " * 200), ToolResult("one 1 " * 300)])
+    assert memory.receipt(said).notes == ("Its first 1,000 of 1,400 characters are organized.",)
+    assert memory.receipt(result).notes == ("Its first 1,000 of 1,800 characters are organized.",)

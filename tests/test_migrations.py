@@ -244,11 +244,17 @@ def fill_tokens(tx: Transaction) -> None:
     )
 
 
+def fill_dispatch_failures(tx: Transaction) -> None:
+    """What the step with failures of the dispatch added."""
+    tx.run("UPDATE sessions SET dispatch_failures = 2, dispatch_error = 'OverflowError' WHERE id = 's2'")
+
+
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
             *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21, fill_22, fill_tokens),
+            fill_dispatch_failures,
         ),
         start=1,
     )

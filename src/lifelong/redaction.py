@@ -407,7 +407,7 @@ _NAME_PART = (  # of a name of several words, or of a name that a sign must foll
 )
 _CODE_PART = r"^\W*(?:punch|key|combination|geht)(?!\w)"  # of a name of several words
 _LOGIN_HINT = rf"(?<![^\W_])(?:{LOGINS}|{ACCOUNTS}|log|logged|sign|dane|mots)(?![^\W_])"
-_MIXED_HINT = re.compile(r"[^\W\d_]\S*\d|\d\S*[^\W\d_]|\w[!#$%^&*+~?]\w")
+_MIXED_HINT = re.compile(r"[^\W\d_]\S{0,60}?\d|\d\S{0,60}?[^\W\d_]|\w[!#$%^&*+~?]\w")
 _LIST_HINT = (
     r"^\W*(?:recovery|back-?up|rescue|emergency|scratch|2fa|mfa|two-factor|totp|bitlocker|filevault"
     r"|wiederherstellungs"
@@ -880,7 +880,7 @@ def _stands_out(word: str, language: str) -> bool:
     if (
         not _is_password(word)
         or _FILE.search(word)
-        or not pattern(r"\S*[^\W\d_]\S*\d\S*|\S*\d\S*[^\W\d_]\S*").fullmatch(word)
+        or not pattern(r"(?=\S*?[^\W\d_])(?=\S*?\d)\S+").fullmatch(word)
     ):
         return False
     if pattern(r"[A-Z0-9-]+|[\w-]+(?:\.\w+)+|\d+-?[^\W\d_]+").fullmatch(word) or len(word) < 6:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from lifelong.background import BackgroundWork
 from lifelong.collect.agents import Agents
+from lifelong.collect.history import History
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
 from lifelong.collect.tombstones import pending_erasures
@@ -24,10 +25,11 @@ from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.dispatch import Dispatcher, HandOver
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
-from lifelong.organize.health import Receipt, receipt
+from lifelong.organize.health import Receipt, cut_notes, receipt
 from lifelong.organize.inbox import Inbox
 from lifelong.organize.memory_agent import MemoryAgentRunner, RetryPolicy
 from lifelong.organize.organizer import Organizer
+from lifelong.recall.analyzer import MAX_ANALYZED_CHARS
 from lifelong.recall.feedback import ended_lines
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_writer import FileSync
@@ -35,7 +37,7 @@ from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.storage.base import Database, Transaction
 from lifelong.tools import Tool
-from lifelong.types import Clock, Hit
+from lifelong.types import Clock, Hit, StoredRecord
 
 if TYPE_CHECKING:
     from lifelong.forget.erasure import Eraser
@@ -158,7 +160,9 @@ class SharedParts:
 
     @opened_once
     def memory_agent(self) -> MemoryAgentRunner:
-        return open_memory_agent(self.settings, self.database, self.organizer, self.clock)
+        return open_memory_agent(
+            self.settings, self.database, self.organizer, self.clock, self.dispatcher.make_text
+        )
 
     @opened_once
     def index_worker(self) -> IndexWorker:
@@ -514,9 +518,32 @@ class UserParts:
     def receipt(self, tx: Transaction, record_id: int) -> Receipt:
         """Return where a record is now."""
         found = receipt(tx, self.name, record_id, self._clock(), self.shared.hand_over())
+        settings = self.shared.settings
+        for stored in History(tx).with_ids([record_id]) if self._may_be_cut(tx, record_id) else ():
+            notes = cut_notes(
+                stored.record,
+                by_rules=self._is_by_rules(tx, found),
+                batch_chars=settings.organize.batch_chars,
+                tool_result_chars=settings.collect.tool_result_chars,
+                indexed_chars=MAX_ANALYZED_CHARS,
+            )
+            found = replace(found, notes=notes)
         if found.stage == "organized" and Items(tx, self.name).is_embedded(record_id):
             return replace(found, stage="searchable")
         return found
+
+    def _may_be_cut(self, tx: Transaction, record_id: int) -> bool:
+        """Return whether a record is long enough to be read for that: most are not."""
+        settings = self.shared.settings
+        return History(tx).bytes_of(record_id) > min(
+            settings.collect.tool_result_chars, settings.organize.batch_chars
+        )
+
+    def _is_by_rules(self, tx: Transaction, found: Receipt) -> bool:
+        """Return whether the rules organized a record, or would."""
+        if found.changeset_id is None:
+            return self.shared.organizer.name == "rules"
+        return DocumentRows(tx, self.name).changeset(found.changeset_id).organizer == "rules"
 
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does, a sentence each."""
@@ -652,13 +679,18 @@ def open_dispatcher(
         batch_records=settings.organize.batch_records,
         batch_chars=settings.organize.batch_chars,
         tool_result_chars=settings.collect.tool_result_chars,
+        max_attempts=settings.worker.max_attempts,
         zone=ZoneInfo(settings.continuity.time_zone),
         hand_over=hand_over,
     )
 
 
 def open_memory_agent(
-    settings: Settings, database: Database, organizer: Organizer, clock: Clock
+    settings: Settings,
+    database: Database,
+    organizer: Organizer,
+    clock: Clock,
+    make_text: Callable[[Sequence[StoredRecord], bool], str],
 ) -> MemoryAgentRunner:
     retry = RetryPolicy(
         lease=timedelta(seconds=settings.worker.lease_seconds),
@@ -674,6 +706,7 @@ def open_memory_agent(
     return MemoryAgentRunner(
         *(database, organizer, clock, retry),
         context_chars=settings.organize.context_chars,
+        make_text=make_text,
         substitute=substitute,
         reviews="fact" in settings.review.wait_for,
     )

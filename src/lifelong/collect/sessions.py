@@ -214,10 +214,31 @@ class Sessions:
         )
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
-    def set_dispatching_since(self, session_id: str, since: datetime | None) -> None:
-        """Note since when a worker has been dispatching this session; none: no worker is."""
-        at = None if since is None else to_micros(since)
-        self._tx.run("UPDATE sessions SET in_hand_since = ? WHERE id = ?", at, session_id)
+    def begin_dispatch(self, session_id: str, now: datetime, stuck_before: datetime) -> tuple[int, str]:
+        """Note since when a worker has been dispatching this session. Return how often that failed since the mark
+        was set, and the last error. A worker that began before `stuck_before`, and never came back, failed."""
+        stuck = to_micros(stuck_before)
+        self._tx.run(
+            "UPDATE sessions SET dispatch_failures = dispatch_failures + "
+            "CASE WHEN in_hand_since < ? THEN 1 ELSE 0 END, "
+            "dispatch_error = CASE WHEN in_hand_since < ? THEN ? ELSE dispatch_error END, "
+            "in_hand_since = CASE WHEN in_hand_since >= ? THEN in_hand_since ELSE ? END WHERE id = ?",
+            *(stuck, stuck, "the worker hung or was killed", stuck, to_micros(now), session_id),
+        )
+        row = self._tx.one("SELECT dispatch_failures, dispatch_error FROM sessions WHERE id = ?", session_id)
+        return (row[0], row[1]) if row else (0, "")
+
+    def end_dispatch(self, session_id: str, error: str = "") -> None:
+        """Note that no worker is dispatching this session any more; with an error, that it failed."""
+        self._tx.run(
+            "UPDATE sessions SET in_hand_since = NULL, dispatch_failures = dispatch_failures + ?, "
+            "dispatch_error = CASE WHEN ? = '' THEN dispatch_error ELSE ? END WHERE id = ?",
+            *(int(bool(error)), error, error, session_id),
+        )
+
+    def forget_failures(self, session_id: str) -> None:
+        """Note that what failed to be dispatched was passed by."""
+        self._tx.run("UPDATE sessions SET dispatch_failures = 0, dispatch_error = '' WHERE id = ?", session_id)
 
     def longest_dispatching(self) -> tuple[str, datetime] | None:
         """Return the marked session of the home that a worker has been dispatching for longest, and since when."""
@@ -257,6 +278,12 @@ class Sessions:
             *(processed_until, processed_until, session.id, session.invalidated_at, position),
             processed_until if newer else 0,
         )
+        if changed:
+            self._tx.run(
+                "UPDATE sessions SET dispatch_failures = 0, dispatch_error = '' "
+                "WHERE id = ? AND invalidated_at IS NULL AND dispatch_failures > 0",
+                session.id,
+            )
         return changed == 1
 
 

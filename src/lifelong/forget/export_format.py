@@ -138,7 +138,7 @@ ROW_FILES = _files(
     "agents agents (id): id kind cache_key descriptor:json state created_at:int active_at:int sleep_due:int? "
     "death_due:int?",
     "sessions sessions (id): id agent_id created_at:int ended_at:int? reset_message:text? invalidated_at:int? "
-    "processed_until:int? in_hand_since:int?",
+    "processed_until:int? in_hand_since:int? dispatch_failures:int dispatch_error",
     "records session_history (id): id:int session_id type provenance at:int recorded_at:int data:compact",
     "turns turns (session_id until_id): session_id until_id:int ended_at:int",
     "keys append_keys (agent_id key): agent_id key record_id:int digest",

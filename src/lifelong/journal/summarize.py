@@ -44,7 +44,7 @@ QUESTION_FACTOR, CUT_FACTOR = 0.3, 0.5
 OWN_WORD_FACTOR = 1.6  # what people say of themselves and of theirs
 
 _SPEAKER = re.compile(rf"([^\s:*→][^:*→\n]{{0,{MAX_SPEAKER_CHARS - 1}}}): +(?=\S)")
-_REPLY = re.compile(r" +→ +")
+_REPLY = re.compile(r"(?<! ) ++→ ++")
 _DAY_LINE = re.compile(r"### (\d{4}-\d\d-\d\d)")
 _ENTRY = re.compile(r"(?:- )?(?:\*\*([^*\n]+):\*\* )?(.*)")
 _MORE = re.compile(r"([\d,]+) more lines? (?:is|are) in the archive(?:: \S*)?")

@@ -4,12 +4,15 @@ The transcript is made outside any transaction. Then one transaction puts it int
 session's position by compare-and-swap. If somebody else advanced it in between, nothing is put there and the
 session stays marked. So no record is skipped, and none is delivered twice, however many workers try. If the mark
 was renewed in between, it stays, for the records that the transcript does not hold.
+
+A session that fails is tried again with half as many records each time, down to one. If that one fails again and
+again, it is passed by as a dead item of the inbox, which a person sees and can retry, and the session goes on.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -21,7 +24,7 @@ from lifelong.collect.erasures import check_erasures, erasure_count
 from lifelong.collect.history import History, RecordPage
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
-from lifelong.collect.transcript import transcript
+from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.errors import TEMPORARY_ERRORS, ErasedMeanwhile, StorageError
 from lifelong.organize.inbox import Inbox, inbox_now
 from lifelong.recall.feedback import corrected
@@ -32,18 +35,25 @@ from lifelong.types import Clock, Session, StoredRecord
 log = logging.getLogger("lifelong.organize")
 
 SESSIONS_PER_QUERY = 10
+MAX_LOADED_BYTES = 8 << 20  # of records that are read for one transcript, if they are more than one
+MAX_REDACTED_TAIL = 5_000  # characters after a cut that are looked at, too: a secret may lie across it
+STUCK_AFTER = timedelta(seconds=50)
+"""Less than a minute, so that who looks a minute after a worker came to a stop sees it. A session is dispatched
+within seconds, a worker looks for work every 30 seconds, and it sends heartbeats while it works on an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptBatch:
     """The next records of a session, as a transcript, and the count of erasures with which they were read. The
-    text is empty if there is nothing to learn from; the agent is none if nothing may be learned from it."""
+    text is empty if there is nothing to learn from; the agent is none if nothing may be learned from it. With an
+    `error`, it is one record that is passed by."""
 
     session: Session
     until: int
     text: str
     agent: AgentRow | None
     erasures: int = 0
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,7 @@ class Dispatcher:
         batch_records: int,
         batch_chars: int,
         tool_result_chars: int,
+        max_attempts: int = 5,
         zone: tzinfo = UTC,
         hand_over: Callable[[], HandOver | None] = lambda: None,
     ) -> None:
@@ -87,6 +98,7 @@ class Dispatcher:
         self._batch_records = batch_records
         self._batch_chars = batch_chars
         self._tool_result_chars = tool_result_chars
+        self._max_failures = batch_records.bit_length() + max_attempts  # halving, then with one record alone
         self._zone = zone
         self._hand_over = hand_over
         self.error = ""
@@ -108,7 +120,7 @@ class Dispatcher:
                 reason = type(error).__name__  # its text may hold what one user said, and health is for all
                 failed = f"Session {session.id} cannot be dispatched, and stays marked: {reason}. See the log."
                 log.exception("session %s could not be dispatched and stays marked", session.id)
-                self._note_end(session)
+                self._note_end(session, reason)
         self.error = failed
         return dispatched
 
@@ -129,8 +141,9 @@ class Dispatcher:
         faster."""
         dispatched = 0
         while session.invalidated_at is not None:
-            self._note_start(session)
-            batch = self._database.read(partial(self._next_batch, session=session))
+            failures, error = self._note_start(session)
+            find = partial(self._next_batch, session=session, failures=failures, error=error)
+            batch = self._database.read(find)
             try:
                 advanced = self._database.write(partial(self._deliver, batch=batch, now=now))
             except ErasedMeanwhile:
@@ -138,23 +151,26 @@ class Dispatcher:
             if not advanced:
                 self._note_end(session)
                 break
+            if batch.error:
+                log.error("session %s: r%s was passed by. %s", session.id, batch.until, batch.error)
             if batch.text:
                 log.info("session %s: dispatched up to r%s", session.id, batch.until)
                 dispatched += 1
             session = advanced
         return dispatched
 
-    def _note_start(self, session: Session) -> None:
+    def _note_start(self, session: Session) -> tuple[int, str]:
         """Note in the database that work on the session began: if it hangs, this process may not be able to say
-        so."""
-        self._database.write(lambda tx: Sessions(tx).set_dispatching_since(session.id, self._clock()))
+        so. Return how often it failed so far, and the last error."""
+        now = self._clock()
+        return self._database.write(lambda tx: Sessions(tx).begin_dispatch(session.id, now, now - STUCK_AFTER))
 
-    def _note_end(self, session: Session) -> None:
+    def _note_end(self, session: Session, error: str = "") -> None:
         """Note that nobody works on the session. If the database fails, the next attempt notes its own start."""
         with suppress(StorageError):
-            self._database.write(lambda tx: Sessions(tx).set_dispatching_since(session.id, None))
+            self._database.write(lambda tx: Sessions(tx).end_dispatch(session.id, error))
 
-    def _next_batch(self, tx: Transaction, session: Session) -> TranscriptBatch:
+    def _next_batch(self, tx: Transaction, session: Session, failures: int, error: str) -> TranscriptBatch:
         after = session.processed_until or 0
         agent = Agents(tx).find_row(session.agent_id)
         if agent is None:
@@ -162,7 +178,13 @@ class Dispatcher:
         if agent is None or not is_organized(agent.kind):
             newest = History(tx).max_id(session.id) or after
             return TranscriptBatch(session, newest, "", None)
-        page = History(tx).load(session.id, after, self._batch_records)
+        if failures >= self._max_failures:  # the next record has failed alone: it is not tried again
+            passed = History(tx).until_bytes(session.id, after, 1, 0)
+            why = f"No transcript could be made of this record in {failures} attempts: {error}. The log says more."
+            return TranscriptBatch(session, passed, "", agent, erasure_count(tx, agent.owner), why)
+        limit = self._batch_records >> failures or 1
+        last = History(tx).until_bytes(session.id, after, limit, MAX_LOADED_BYTES)
+        page = History(tx).load(session.id, after, until=last)
         left_out = corrected(tx, agent.owner, [recorded.id for recorded in page.records])
         records, text = self._fit(page, agent, left_out)
         until = page.until if len(records) == len(page.records) else records[-1].id
@@ -173,26 +195,36 @@ class Dispatcher:
     ) -> tuple[tuple[StoredRecord, ...], str]:
         """Return as many of the records as make a transcript within the limit, but at least one; and the
         transcript."""
-        records = page.records
-        while True:
-            text = transcript(
-                [recorded for recorded in records if recorded.id not in left_out],
-                foreground=is_foreground(agent.kind),
-                tool_result_chars=self._tool_result_chars,
-                zone=self._zone,
-            )
-            if len(text) <= self._batch_chars:
-                return records, redact(text)
-            if len(records) == 1:
-                cut = f"\n\n[cut: {self._batch_chars:,} of {len(text):,} characters shown]"
-                return records, redact(text)[: self._batch_chars] + cut
-            records = records[: len(records) // 2]
+        foreground = is_foreground(agent.kind)
+        preamble = len(FOREGROUND if foreground else BACKGROUND)
+        kept, chars = 0, preamble
+        for recorded in page.records:
+            if recorded.id not in left_out:
+                chars += max(len(self._transcript([recorded], foreground)) - preamble, 0)
+            if kept and chars > self._batch_chars:
+                break
+            kept += 1
+        records = page.records[:kept]
+        return records, self.make_text([one for one in records if one.id not in left_out], foreground)
+
+    def make_text(self, records: Sequence[StoredRecord], foreground: bool) -> str:
+        """Return the transcript of these records without secrets, cut where it is too long."""
+        text, most = self._transcript(records, foreground), self._batch_chars
+        if len(text) <= most:
+            return redact(text)
+        cut = f"\n\n[cut: {most:,} of {len(text):,} characters shown]"
+        return redact(text[: most + MAX_REDACTED_TAIL])[:most] + cut
+
+    def _transcript(self, records: Sequence[StoredRecord], foreground: bool) -> str:
+        return transcript(
+            records, foreground=foreground, tool_result_chars=self._tool_result_chars, zone=self._zone
+        )
 
     def _deliver(self, tx: Transaction, batch: TranscriptBatch, now: datetime) -> Session | None:
         """Put the batch into the inbox and advance the session, both or neither. Return the session as it is then;
         none if somebody else was faster, or an earlier session of the agent must go first."""
         sessions, agent = Sessions(tx), batch.agent
-        memory_agent = self._memory_agent(tx, agent, now) if agent and batch.text else None
+        memory_agent = self._memory_agent(tx, agent, now) if agent and (batch.text or batch.error) else None
         session = sessions.find_for_update(batch.session.id)
         if (
             session is None
@@ -206,8 +238,12 @@ class Dispatcher:
             check_erasures(tx, memory_agent.owner, batch.erasures)
             after = session.processed_until or 0
             came_in = inbox_now(tx, self._clock)
-            Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, came_in)
-            self._lifecycle.wake(tx, memory_agent, now)
+            if batch.error:
+                Inbox(tx).put_dead(memory_agent.id, session.id, after, batch.until, batch.error, came_in)
+                sessions.forget_failures(session.id)
+            else:
+                Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, came_in)
+                self._lifecycle.wake(tx, memory_agent, now)
         return sessions.find_any(session.id)
 
     def _memory_agent(self, tx: Transaction, agent: AgentRow, now: datetime) -> AgentRow:

@@ -48,7 +48,7 @@ CATEGORIES = {
 """The documents below the root, and how each is described when it is made."""
 
 _RECORD = re.compile(r"\br?(\d{1,18})\b")
-_CITED = re.compile(r"\s*\[(?:r\d+|[^\[\]]*\br\d+[^\[\]]*)\]\s*$")
+_CITED = re.compile(r"(?<!\s)\s*+\[(?=[^\[\]]*\br\d)[^\[\]]*+\]\s*$")
 
 
 class FactIds:

@@ -10,15 +10,14 @@ from typing import Literal
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.errors import RecordNotFound
-from lifelong.organize.dispatch import HandOver
+from lifelong.organize.dispatch import STUCK_AFTER, HandOver
 from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
+from lifelong.organize.write_policy import DATA
 from lifelong.storage.base import Transaction
+from lifelong.text.speech import MAX_TEXT_CHARS
+from lifelong.types import Record, ToolResult
 
 MAX_COUNTED = 100  # conversations that wait for a pause
-
-STUCK_AFTER = timedelta(seconds=50)
-"""Less than a minute, so that who looks a minute after a worker came to a stop sees it. A session is dispatched
-within seconds, a worker looks for work every 30 seconds, and it sends heartbeats while it works on an item."""
 
 PAUSE = "It waits for a pause in the conversation, so that the model is asked once and not often."
 
@@ -30,7 +29,8 @@ Status = Literal["green", "yellow", "red"]
 class Receipt:
     """How far a record has come. `searchable`: organized, and its vector is made too; words find it since it was
     stored. `reason` says why it failed, or what it waits for; `inbox_id` is the inbox item that holds it, and
-    `changeset_id` names the edits it led to, if any."""
+    `changeset_id` names the edits it led to, if any. `notes` say of which part of a long record a stage made use;
+    the record itself is stored whole."""
 
     record_id: int
     session_id: str
@@ -38,6 +38,7 @@ class Receipt:
     reason: str = ""
     inbox_id: int | None = None
     changeset_id: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,24 @@ def receipt(
         return Receipt(record_id, session.id, "organized", "There was nothing in it to learn from.")
     stage: Stage = "failed" if item.state == "dead" else "organized" if item.state == "done" else "queued"
     return Receipt(record_id, session.id, stage, item.error, item.id, item.changeset_id)
+
+
+def cut_notes(
+    record: Record, *, by_rules: bool, batch_chars: int, tool_result_chars: int, indexed_chars: int
+) -> tuple[str, ...]:
+    """Return which part of a long record is organized and indexed, a sentence for each stage that cuts it."""
+    text = getattr(record, "text", "")
+    is_result = isinstance(record, ToolResult)
+    if by_rules:
+        most, part = MAX_TEXT_CHARS, "last" if is_result or record.provenance in DATA else "first"
+    else:
+        most, part = min(batch_chars, tool_result_chars) if is_result else batch_chars, "first"
+    notes = []
+    if len(text) > most:
+        notes.append(f"Its {part} {most:,} of {len(text):,} characters are organized.")
+    if len(text) > indexed_chars:
+        notes.append(f"Its first {indexed_chars:,} of {len(text):,} characters are indexed.")
+    return tuple(notes)
 
 
 def health(

@@ -82,6 +82,15 @@ class Inbox:
         item_id: int = rows[0][0]
         return item_id
 
+    def put_dead(self, agent_id: str, session_id: str, after: int, until: int, error: str, now: datetime) -> None:
+        """Put records of the session of which no transcript could be made among the dead items: they are passed
+        by, and `retry` tries them again."""
+        self._tx.run(
+            "INSERT INTO inbox (agent_id, type, text, session_id, after_id, until_id, state, attempts, losses, "
+            "error, created_at) VALUES (?, 'system_message', '', ?, ?, ?, 'dead', 0, 0, ?, ?)",
+            *(agent_id, session_id, after, until, error, to_micros(now)),
+        )
+
     def claim(self, now: datetime, ends: datetime) -> Lease | None:
         """Lease the item that has been due longest. One whose lease expired counts as due, and that is a loss, not
         an attempt. Agents whose row another transaction has locked are skipped."""

@@ -18,7 +18,7 @@ import random
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -52,7 +52,7 @@ from lifelong.organize.write_policy import WritePolicy
 from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
-from lifelong.types import AssistantMessage, Changeset, Clock, Record, SystemMessage, to_micros
+from lifelong.types import AssistantMessage, Changeset, Clock, Record, StoredRecord, SystemMessage, to_micros
 
 log = logging.getLogger("lifelong.organize")
 
@@ -95,11 +95,13 @@ class MemoryAgentRunner:
         retry: RetryPolicy,
         *,
         context_chars: int,
+        make_text: Callable[[Sequence[StoredRecord], bool], str],
         substitute: Organizer | None = None,
         reviews: bool = False,
     ) -> None:
-        """`substitute` organizes while the organizer's model cannot be asked; none: the work waits. `reviews`:
-        what binds somebody and rests on an agent's word alone waits for a person."""
+        """`make_text` makes the transcript of an item that has none yet. `substitute` organizes while the
+        organizer's model cannot be asked; none: the work waits. `reviews`: what binds somebody and rests on an
+        agent's word alone waits for a person."""
         self._reviews = reviews
         self._database = database
         self._organizer = organizer
@@ -111,6 +113,7 @@ class MemoryAgentRunner:
         self._clock = clock
         self._retry = retry
         self._context_chars = context_chars
+        self._make_text = make_text
 
     def work(self, stopping: Callable[[], bool] = lambda: False) -> tuple[int, int]:
         """Work on what is due, item by item, for at most MAX_ROUND_SECONDS: deadlines and marks must not wait
@@ -251,15 +254,17 @@ class MemoryAgentRunner:
             raise LeaseLost("What it should organize was forgotten.")
         records = History(tx).between(item.session_id, item.after, item.until)
         left_out = corrected(tx, memory_agent.owner, [recorded.id for recorded in records])
+        kept = tuple(recorded for recorded in records if recorded.id not in left_out)
+        foreground = bool(source and is_foreground(source.kind))
         found = Transcript(
             owner=memory_agent.owner,
             agent_id=source.id if source else "",
             session_id=item.session_id,
             after=item.after,
             until=item.until,
-            text=item.text,
-            records=tuple(recorded for recorded in records if recorded.id not in left_out),
-            foreground=bool(source and is_foreground(source.kind)),
+            text=item.text or self._make_text(kept, foreground),
+            records=kept,
+            foreground=foreground,
             user_address=self._user_address(tx, source),
             project=folder_of(Agents(tx).get(source.owner, source.id).descriptor) if source else "",
             recent=partial(self._database.read, partial(self._recent, agent=memory_agent)),

@@ -53,7 +53,7 @@ _CLAUSE = re.compile(
 """Where a fact begins to state something else."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_NUMBERED = re.compile(r"([A-Z][\w-]*) (\d+(?:\.\d+)*)\b")  # "Kestrel 2.0": the number is part of a name
+_NUMBERED = re.compile(r"([A-Z][\w-]{0,60}+) (\d+(?:\.\d+)*)\b")  # "Kestrel 2.0": the number is part of a name
 _FIRST = re.compile(r"^[A-Z][^\W_]+")
 _SHORT_YEAR = re.compile(r"(?<=\b(?:19|20)\d\d)/\d\d\b")  # the winter of 2025/26
 _NAME = re.compile(r"(?<=[^.!?:\s] )[A-Z][^\W_]*(?:['-][^\W_]+)*|(?<=[^.!?:\s] )[^\W\d_]*[a-z][A-Z][^\W_]*")

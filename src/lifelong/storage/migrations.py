@@ -740,6 +740,14 @@ MIGRATIONS: tuple[Migration, ...] = (
             "CREATE INDEX idx_write_log_at ON write_log (at)",
         ),
     ),
+    Migration(
+        24,
+        "how often a session could not be dispatched",
+        (
+            "ALTER TABLE sessions ADD COLUMN dispatch_failures BIGINT NOT NULL DEFAULT 0",
+            "ALTER TABLE sessions ADD COLUMN dispatch_error TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

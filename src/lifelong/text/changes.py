@@ -166,7 +166,7 @@ _TAKES_ON = (
     r"|ubernimmt|reprend"
     r"|se encarga de|asume) (?:the |all |die |das |den |la |las |los |le |les )?(?P<duty>[^.,;!?]{3,80})"
 )
-_MAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
 _WRITE_TO = r"\b(?:write|e?-?mail|contact|reach|send|schreib\w*|kontakt\w*|escrib\w*|contact\w*|ecri\w+)\b"
 _PLACE = r"(?:the )?([^\W\d_]{3,})"
 _LIVES = (
@@ -240,7 +240,7 @@ _KIN = (
     r"|mere|pere"
     r"|soeur|frere|femme|mari|fille|fils|tante|oncle|niece|neveu|amie?)\b(?!'s)"
 )
-_CLAUSES = r"[.,;!?:()\n]+\s|\b(?:and|but|because|so|und|aber|weil|y|pero|porque|et|mais)\b"
+_CLAUSES = r"(?<![.,;!?:()\n])[.,;!?:()\n]+\s|\b(?:and|but|because|so|und|aber|weil|y|pero|porque|et|mais)\b"
 _MINE = word_set("my our mein meine meinen meiner unser unsere mi nuestro nuestra mon ma mes notre")
 _SOMEBODY = word_set("her his their ihr ihre sein seine su sus son sa ses leur")
 _OWNED = rf"\b({'|'.join((*_MINE, *_SOMEBODY))}|[^\W\d_]+'s?)(?: own| new| old| next)? ([^\W\d_]+)\b(?!')"

@@ -160,6 +160,8 @@ def _runs(said: list[str], kept: list[int], utterance: Utterance) -> Iterator[li
     for n in kept:
         while n > 0 and leans(said[n]) and not is_question(said[n - 1]) and not mentions_secret(said[n - 1]):
             n -= 1
+            if n in chosen:  # and so is what it leans on
+                break
             chosen.add(n)
     run: list[int] = []
     for n in sorted(chosen):

@@ -422,8 +422,8 @@ def receipt(
     """
     found = memory.receipt(record)
     changeset = f", by changeset {found.changeset_id}" if found.changeset_id else ""
-    reason = f". {found.reason}" if found.reason else ""
-    return Answer(found, lambda: print_text(f"r{found.record_id} is {found.stage}{changeset}{reason}"))
+    said = "".join(f". {one.removesuffix('.')}" for one in (found.reason, *found.notes) if one)
+    return Answer(found, lambda: print_text(f"r{found.record_id} is {found.stage}{changeset}{said}"))
 
 
 @command(verbs, for_home=True)

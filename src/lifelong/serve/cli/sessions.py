@@ -92,7 +92,10 @@ def show(
 
     def show_both() -> None:
         print_text(text)
-        cells = [(f"r{one.record_id}", one.stage, one.changeset_id, one.reason) for one in receipts]
+        cells = [
+            (f"r{one.record_id}", one.stage, one.changeset_id, " ".join((one.reason, *one.notes)).strip())
+            for one in receipts
+        ]
         print_table(("record", "stage", "changeset", "remark"), cells, "Nothing was said after that.")
 
     return Answer({"session": found[0], "history": records, "receipts": receipts}, show_both)
