@@ -226,11 +226,16 @@ def fill_21(tx: Transaction) -> None:
     tx.run("INSERT INTO erasure_counts VALUES ('default', 3)")
 
 
+def fill_22(tx: Transaction) -> None:
+    """Version 22 added an index only."""
+
+
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
             *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21),
+            fill_22,
         ),
         start=1,
     )

@@ -694,6 +694,11 @@ MIGRATIONS: tuple[Migration, ...] = (
         "how often something of a user was forgotten",
         ("CREATE TABLE erasure_counts (owner TEXT NOT NULL PRIMARY KEY, count BIGINT NOT NULL)",),
     ),
+    Migration(
+        22,
+        "what an agent was given",
+        ("CREATE INDEX idx_recalls_agent ON recalls (owner, agent_id, id)",),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number
