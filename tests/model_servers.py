@@ -111,7 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        reply = self.server.model.answer(asked, {name.lower(): value for name, value in self.headers.items()})
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.server.model.answer(asked, headers | {":path": self.path})
         if reply.hold:
             reply.hold.wait(60)
         if reply.wait:

@@ -17,10 +17,12 @@ import pytest
 
 from lifelong import Memory
 from lifelong.collect.claude_code import without_host_text
+from lifelong.errors import StorageBusy
 from lifelong.memory import Store
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.hook import ENVIRONMENT, answer, events, hook
 from lifelong.serve.hook.endpoint import answering_hooks
+from lifelong.serve.hook.queue import HookQueue, StoreRequest
 from lifelong.serve.worker import run as run_worker
 from lifelong.types import AssistantMessage, ToolResult, UserMessage
 
@@ -156,6 +158,38 @@ def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
         agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
         late = memory.sessions.history(agent)[1]
         assert late.at < queued_until < late.recorded_at
+
+
+def test_nobody_waits_for_a_process_that_stores_the_queue(home: Path) -> None:
+    """F3, S2: what comes meanwhile is queued at once, and stored after the rest; what fails stays in order, also
+    where the process that stored it died."""
+    queue = HookQueue(home)
+
+    def put(text: str) -> None:
+        HookQueue(home).put(
+            StoreRequest("default", "codex", "c1", ((text, UserMessage(text)),)), datetime.now(UTC)
+        )
+
+    stored: list[str] = []
+
+    def store(request: StoreRequest) -> None:
+        ((key, _),) = request.records
+        if key == "one" and not stored:
+            put("three")
+            with pytest.raises(StorageBusy):
+                HookQueue(home).drain(stored.append)
+        if key == "two" and "two?" not in stored:
+            stored.append("two?")
+            raise StorageBusy("The database is busy.")
+        stored.append(key)
+
+    put("one")
+    put("two")
+    with pytest.raises(StorageBusy):
+        queue.drain(store)
+    assert queue.drain(store) == 2
+    assert stored == ["one", "two?", "two", "three"]
+    assert queue.drain(store) == 0
 
 
 @pytest.mark.parametrize("what", ["agent", "user"])

@@ -508,6 +508,38 @@ def test_transcripts_of_codex(memory: Memory, tmp_path: Path) -> None:
     assert memory.import_from(tmp_path / "sessions").added == 0
 
 
+def test_what_a_hook_of_codex_stored_is_not_imported_again(memory: Memory, tmp_path: Path) -> None:
+    """F3, F4: a turn has one id in events and transcript; what the hook did not tell is added, and the same words
+    in another turn are kept."""
+    place = tmp_path / "sessions" / "rollout-2026-c1.jsonl"
+
+    def message(role: str, text: str) -> dict[str, object]:
+        return {"type": "message", "role": role, "content": [{"type": "output_text", "text": text}]}
+
+    lines: list[dict[str, object]] = [{"type": "session_meta", "payload": {"id": "c1", "cwd": "/work/shop"}}]
+    for turn in ("t1", "t2"):
+        told = {"session_id": "c1", "turn_id": turn, "transcript_path": str(place), "cwd": "/work/shop"}
+        asked = {**told, "hook_event_name": "UserPromptSubmit", "prompt": "continue"}
+        done = {**told, "hook_event_name": "Stop", "last_assistant_message": "Done."}
+        for event in (asked, done):
+            hook(io.BytesIO(json.dumps(event).encode()), io.StringIO(), memory.home.path)
+        lines += [
+            {"type": "turn_context", "payload": {"turn_id": turn, "cwd": "/work/shop"}},
+            {"type": "response_item", "payload": message("user", "continue")},
+            {"type": "response_item", "payload": message("assistant", "Let me look.")},
+            {"type": "response_item", "payload": message("assistant", "Done.")},
+        ]
+    (agent,) = memory.agents.list()
+    memory.end_session(agent)
+    put_lines(place, *lines)
+    report = memory.import_from(place)
+    assert (report.kind, report.added) == ("codex", 2)
+    assert sorted(text for some in said(memory, "codex") for text in some) == sorted(
+        2 * ["continue", "Let me look.", "Done."]
+    )
+    assert memory.import_from(place).added == 0
+
+
 # Memories, notes, JSON Lines
 
 

@@ -232,8 +232,8 @@ def fill_22(tx: Transaction) -> None:
     tx.run("INSERT INTO rebuild_progress VALUES (4, 0, 7)")
 
 
-def fill_tokens(tx: Transaction) -> None:
-    """What the step with tokens added."""
+def fill_23(tx: Transaction) -> None:
+    """What version 23 added: tokens and the log of writes."""
     tx.run(
         "INSERT INTO tokens (id, owner, scope, name, digest, created_at) VALUES "
         "('t0123456789', 'default', 'write', 'laptop', 'abc', 5)"
@@ -244,17 +244,21 @@ def fill_tokens(tx: Transaction) -> None:
     )
 
 
-def fill_dispatch_failures(tx: Transaction) -> None:
-    """What the step with failures of the dispatch added."""
+def fill_24(tx: Transaction) -> None:
+    """What version 24 added: failures of the dispatch."""
     tx.run("UPDATE sessions SET dispatch_failures = 2, dispatch_error = 'OverflowError' WHERE id = 's2'")
+
+
+def fill_25(tx: Transaction) -> None:
+    """Version 25 added an index only."""
 
 
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
-            *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21, fill_22, fill_tokens),
-            fill_dispatch_failures,
+            *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21, fill_22, fill_23),
+            *(fill_24, fill_25),
         ),
         start=1,
     )

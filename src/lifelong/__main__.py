@@ -6,10 +6,13 @@ import sys
 def main() -> None:
     """Run a command, and exit."""
     if sys.argv[1:2] == ["hook"]:
+        import gc
+
         from lifelong.serve import hook
 
+        gc.disable()  # the process ends before there is anything worth collecting
         if hook.run(sys.argv[2:]):
-            return
+            hook.exit_at_once()
     from lifelong.serve import cli
 
     cli.main()

@@ -1,5 +1,5 @@
-"""What a transcript of Claude Code says: what a person wrote, without what the host added, and the keys that a
-hook's event and an import of the same transcript share.
+"""What the transcripts of coding agents say: what a person wrote, without what the host added, and the keys that
+a hook's event and an import of the same transcript share.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ _HOST_TAG = re.compile(
 def channel_of(session: str, folder: str) -> str:
     """Return what a host's session is called as an agent: each is one of its own, and ends with its folder."""
     return f"{session}:{folder}" if session else folder
+
+
+def turn_key(*identity: str) -> str:
+    """Return the idempotency key of a text where the host has an id for its turn: of the session, the turn, the
+    type of the record, and the text."""
+    return f"hook-{blake2b(json.dumps(identity).encode(), digest_size=16).hexdigest()}"
 
 
 class TextKeys:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import ClassVar, Literal, TypeAlias, assert_never, get_args
 from urllib.parse import quote
@@ -267,6 +267,7 @@ def encode(descriptor: Descriptor) -> str:
     return json.dumps({"kind": descriptor.kind, **parts}, ensure_ascii=False, sort_keys=True)
 
 
+@lru_cache(maxsize=1_024)
 def decode(text: str) -> Descriptor:
     """Return the descriptor that `encode` wrote."""
     try:

@@ -1,7 +1,8 @@
 """Read the transcripts of Codex: ~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl, one session a file.
 
 A line is `{timestamp, type, payload}`; in older files it is the payload alone. Files only grow, so a message is
-known by the number of its line.
+known by the number of its line. Where the file says in which turn, what was asked and the last reply have the keys
+of `lifelong hook`, and so is the agent: what a hook stored is not imported again.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import json
 import re
 from dataclasses import replace
 
-from lifelong.collect.claude_code import channel_of, without_host_text
+from lifelong.collect.claude_code import channel_of, clean_text, turn_key, without_host_text
 from lifelong.collect.messages import to_records, with_tool_names
 from lifelong.errors import InputError
 from lifelong.importers.base import Conversation, Message, Object, Skip, WholeFiles, object_of, text_of, time_of
 from lifelong.importers.sources import Piece, Source, SourceFile, parse, read_lines
-from lifelong.types import Record, SystemMessage, ToolResult, UserMessage
+from lifelong.types import AssistantMessage, Record, SystemMessage, ToolResult, UserMessage
 
 ITEMS = ("_call", "_call_output")  # how the types of tool calls and their results end
 _HOST_TAG = re.compile(
@@ -46,8 +47,8 @@ class Codex(WholeFiles):
     def conversation(self, piece: Piece) -> Conversation:
         assert isinstance(piece.content, SourceFile)
         own_id = piece.name.rpartition("/")[2].removesuffix(".jsonl")
-        folder, begun, names = "", None, dict[str, str]()
-        messages, skipped = list[Message](), list[str]()
+        folder, begun, names, turn = "", None, dict[str, str](), ""
+        messages, skipped, turns = list[Message](), list[str](), list[str]()
         for number, (_, line) in enumerate(read_lines(piece.content)):
             if isinstance(line, str) or not line.strip():
                 skipped += [line] if isinstance(line, str) else []
@@ -65,6 +66,8 @@ class Codex(WholeFiles):
                     begun = time_of(payload.get("timestamp"), entry.get("timestamp"))
                 folder = folder or text_of(payload.get("cwd"))
                 continue
+            if kind in ("turn_context", "event_msg"):
+                turn = text_of(payload.get("turn_id")) or turn
             try:
                 records = _read(kind, payload, names)
             except InputError as error:
@@ -73,7 +76,29 @@ class Codex(WholeFiles):
             if records:
                 at = time_of(entry.get("timestamp")) or begun
                 messages.append(Message(f"{own_id}/{number}", [replace(record, at=at) for record in records]))
+                turns.append(turn)
+        messages = _with_hook_keys(own_id, messages, turns)
         return Conversation(own_id, messages, channel=channel_of(own_id, folder), skipped=skipped)
+
+
+def _with_hook_keys(session: str, messages: list[Message], turns: list[str]) -> list[Message]:
+    """Return the messages; what was asked in a turn and its last reply with the keys that a hook gives them."""
+    replies = {
+        turn: at
+        for at, (message, turn) in enumerate(zip(messages, turns, strict=True))
+        if isinstance(message.records[0], AssistantMessage)
+    }
+    known, found = set[str](), list[Message]()
+    for at, (message, turn) in enumerate(zip(messages, turns, strict=True)):
+        first = message.records[0]
+        is_last = isinstance(first, AssistantMessage) and replies[turn] == at
+        if turn and len(message.records) == 1 and (is_last or isinstance(first, UserMessage)):
+            text = without_host_text(clean_text(getattr(first, "text", "")))
+            key = turn_key(session, turn, first.type, text)
+            message = message if key in known else message._replace(key=key)  # the same words again are kept
+            known.add(key)
+        found.append(message)
+    return found
 
 
 def _read(kind: str, payload: Object, names: dict[str, str]) -> list[Record]:

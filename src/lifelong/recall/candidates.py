@@ -283,7 +283,7 @@ class CandidateReader:
         made from records as many again; and the records that others of them come from or were superseded by. Where
         many do not pass, more are read."""
         only = filters.of_vectors
-        if only != VectorFilter():
+        if not _lets_most_pass(only):
             narrow = self._database.read(lambda tx: self._narrow(tx, [*postings], only, pool))
             none = np.zeros(0, np.int64)
             postings = {stem: one._replace(ids=narrow[stem], derived=none) for stem, one in postings.items()}
@@ -409,6 +409,11 @@ def _first(ids: Iterable[int], among: Set[int], count: int) -> list[int]:
 def _enough(ids: Sequence[int], passing: Set[int], pool: int, count: int) -> bool:
     """Return whether there are enough that pass, or no more to read."""
     return len(ids) < count or sum(id_ in passing for id_ in ids) >= ENOUGH * pool
+
+
+def _lets_most_pass(only: VectorFilter) -> bool:
+    """Return whether most items pass a filter: most are records. Then it is enough to look at what was found."""
+    return only._replace(kinds=()) == VectorFilter() and (not only.kinds or "record" in only.kinds)
 
 
 def _passes(row: Row, filters: SearchFilter) -> bool:

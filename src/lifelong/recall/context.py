@@ -33,6 +33,7 @@ from lifelong.recall.core_facts import (
     Core,
     choose_core,
     content_stems,
+    newer_statements,
     sessions_elsewhere,
     without_other_projects,
 )
@@ -145,25 +146,28 @@ class ContextBuilder:
             raise InputError(f"The budget cannot be {tokens!r:.200}. Give a number of tokens, or none.")
         kind, conversation, pinned = self._database.read(lambda tx: self._look(tx, agent_id, message))
         log_hits = self._recall_log.begin("injection", agent_id, conversation.message)
-        core, later = self._core(conversation, with_lines=not relevant_only)
-        pinned = self._with_speakers(pinned)
-        core = list(zip(self._with_speakers([one for one, _ in core]), [of for _, of in core], strict=True))
+        later = None
         focus = conversation.message
         context = _ContextText(self._cap, tokens, explain)
         shown: list[Hit] = []
         given = self._given(conversation) if relevant_only else []
         if not relevant_only:
-            shown += self._standing_lines(context, pinned, core)
+            core, later = self._core(conversation)
+            core = list(zip(self._with_speakers([one for one, _ in core]), [of for _, of in core], strict=True))
+            shown += self._standing_lines(context, self._with_speakers(pinned), core)
         wants = self._experiences is not None and kind in self._kinds and bool(focus)
         if focus:
             room = context.room - (context.room // EXPERIENCE_SHARE if wants else 0)
-            lines = self._relevant(conversation, later)
+            found = self._search(conversation, ("fact", "record", "note"))
+            found = self._new(found, given, conversation) if relevant_only else found
+            lines = self._relevant(found, conversation, later)
             lines = self._new(lines, given, conversation) if relevant_only else lines
             shown += context.add_lines(RELEVANT, _once(lines, shown)[:MAX_RELEVANT], room, focus)
         if wants:
             found = self._search(conversation, ("experience",))
             found = self._database.read(lambda tx: self._without_strangers(tx, found, conversation))
-            lines = _once([line for line in found if not _is_outdated(line.hit, later)], shown)
+            newer = later or self._newer(conversation, found)
+            lines = _once([line for line in found if not _is_outdated(line.hit, newer)], shown)
             lines = self._new(lines, given, conversation) if relevant_only else lines
             shown += context.add_lines(HEADING, lines[:MAX_EXPERIENCES], question=focus)
         journal: set[str] = set()
@@ -193,14 +197,17 @@ class ContextBuilder:
         pinned = [hit(tx, self._owner, one) for one in Items(tx, self._owner).pinned() if one.until is None]
         return agent.kind if agent else "user", conversation, pinned
 
-    def _core(self, conversation: Conversation, *, with_lines: bool) -> Core:
+    def _core(self, conversation: Conversation) -> Core:
         try:
-            return self._database.read(
-                lambda tx: choose_core(tx, self._owner, conversation, with_lines=with_lines)
-            )
+            return self._database.read(lambda tx: choose_core(tx, self._owner, conversation))
         except LifelongError as error:
             log.warning("a context goes without its core: %s", error)
             return Core([], NewerStatements(()))
+
+    def _newer(self, conversation: Conversation, lines: Sequence[_Line]) -> NewerStatements:
+        """Return what the user said that may replace these lines."""
+        hits = [line.hit for line in lines]
+        return self._database.read(lambda tx: newer_statements(tx, self._owner, conversation, hits))
 
     def _standing_lines(
         self, context: _ContextText, pinned: Sequence[Hit], core: Sequence[tuple[Hit, Kind]]
@@ -251,16 +258,19 @@ class ContextBuilder:
             *(public_id("journal", line) for line in lines if line),
         }
 
-    def _relevant(self, conversation: Conversation, later: NewerStatements) -> list[_Line]:
-        """Return what is relevant to the message; in the place of what was replaced, what replaced it."""
-        found = self._search(conversation, ("fact", "record", "note"))
+    def _relevant(
+        self, found: Sequence[_Line], conversation: Conversation, later: NewerStatements | None
+    ) -> list[_Line]:
+        """Return what is to be shown of what was found; in the place of what was replaced, what replaced it.
+        `later` is what the user said, if that is known."""
         found = [
             _Line(one, why)
             for one, (_, why) in zip(self._with_speakers([line.hit for line in found]), found, strict=True)
         ]
+        newer = later or self._newer(conversation, found)
         lines = [
             line
-            for line in self._database.read(lambda tx: [self._newest(tx, line, later) for line in found])
+            for line in self._database.read(lambda tx: [self._newest(tx, line, newer) for line in found])
             if line
         ]
         return self._database.read(lambda tx: self._holding(tx, lines, conversation))

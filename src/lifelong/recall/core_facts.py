@@ -91,6 +91,7 @@ class _Candidate:
     own: bool
     essence: str
     stems: frozenset[str]
+    whole: str
 
     @property
     def age(self) -> tuple[datetime, int]:
@@ -98,14 +99,8 @@ class _Candidate:
 
     @property
     def said(self) -> Statement:
-        return Statement(
-            self.essence,
-            self.found.at,
-            self.found.record_id or 0,
-            _speaker_of(self.found),
-            self.kind,
-            whole=_own_words(self.found),
-        )
+        at, record = self.found.at, self.found.record_id or 0
+        return Statement(self.essence, at, record, _speaker_of(self.found), self.kind, whole=self.whole)
 
 
 class Core(NamedTuple):
@@ -116,9 +111,16 @@ class Core(NamedTuple):
     later: NewerStatements
 
 
-def choose_core(tx: Transaction, owner: str, conversation: Conversation, *, with_lines: bool = True) -> Core:
-    """Choose the core of a context; without its lines, return only what the user said."""
-    return _Core(tx, owner, conversation).choose(with_lines=with_lines)
+def choose_core(tx: Transaction, owner: str, conversation: Conversation) -> Core:
+    """Choose the core of a context."""
+    return _Core(tx, owner, conversation).choose()
+
+
+def newer_statements(
+    tx: Transaction, owner: str, conversation: Conversation, hits: Sequence[Hit]
+) -> NewerStatements:
+    """Return what the user said that may replace what these hits say: said later, and about the same."""
+    return _Core(tx, owner, conversation).newer_than(hits)
 
 
 def without_other_projects(
@@ -147,18 +149,10 @@ class _Core:
         # Who said a record, and to which agent.
         self._said_to = defaultdict[int, tuple[str, str]](lambda: ("", ""))
 
-    def choose(self, *, with_lines: bool) -> Core:
+    def choose(self) -> Core:
         found = self._found()
         candidates = [one for item in found for one in self._standing(item)]
-        said = [one.said for one in candidates]
-        said += [one for item in found if item.kind == "record" and not item.until for one in _sentences(item)]
-        here = self._here()
-        elsewhere = {item.record_id for item in found if here and self._folder(item.agent_id) not in {"", *here}}
-        said = [one for one in said if one.record_id not in elsewhere]
-        asked = {item.record_id for item in found if self._is_asked(item)}
-        later = NewerStatements(one for one in said if one.record_id not in asked)
-        if not with_lines:
-            return Core([], later)
+        later = self._later(found, candidates)
         candidates = list(_up_to_date(candidates, later, found))
         candidates = self._without_removed(candidates)
         records = {one.found.record_id for one in candidates if one.found.kind == "fact" and one.found.record_id}
@@ -171,6 +165,27 @@ class _Core:
             for one in _bounded(sorted(candidates, key=_order))
         ]
         return Core(lines, later)
+
+    def newer_than(self, hits: Sequence[Hit]) -> NewerStatements:
+        """Return what was said that may replace what a hit says. Only what is later than the oldest hit and shares
+        a word with one of them is read: a prompt waits for it."""
+        words = frozenset[str]().union(*(topic(one.text) for one in hits))
+        oldest = min(((one.at, one.record_id or 0) for one in hits), default=None)
+        found = [
+            item
+            for item in (self._found() if words else ())
+            if oldest and (item.at, item.record_id or 0) > oldest and not words.isdisjoint(topic(_own_words(item)))
+        ]
+        return self._later(found, [one for item in found for one in self._standing(item)])
+
+    def _later(self, found: Sequence[FoundItem], candidates: Sequence[_Candidate]) -> NewerStatements:
+        said = [one.said for one in candidates]
+        said += [one for item in found if item.kind == "record" and not item.until for one in _sentences(item)]
+        here = self._here()
+        elsewhere = {item.record_id for item in found if here and self._folder(item.agent_id) not in {"", *here}}
+        said = [one for one in said if one.record_id not in elsewhere]
+        asked = {item.record_id for item in found if self._is_asked(item)}
+        return NewerStatements(one for one in said if one.record_id not in asked)
 
     # Candidates
 
@@ -204,7 +219,8 @@ class _Core:
         relayed = found.trust == "agent" and found.type == UserMessage.type
         if found.trust not in ("user", "system") and not relayed and not found.approved_by:
             return
-        text = _own_words(found) if found.kind == "record" else found.text
+        whole = _own_words(found)
+        text = whole if found.kind == "record" else found.text
         about_user = found.kind == "fact" and self._about_user.match(text)
         if about_user:
             text = in_first_person(text[about_user.end() :])
@@ -221,7 +237,8 @@ class _Core:
                 continue
             shown = found.text if about_user else words
             yield _Candidate(
-                found, kind, f"{RELAYED if relayed else ''}{shown}", own, essence, content_stems(words)
+                *(found, kind, f"{RELAYED if relayed else ''}{shown}", own, essence, content_stems(words)),
+                whole=whole,
             )
 
     def _is_asked(self, found: FoundItem) -> bool:
@@ -396,13 +413,20 @@ def _up_to_date(
         if record and last.record_id not in standing_records and (last.record_id, one.kind) not in shown:
             shown.add((last.record_id, one.kind))
             text = last.whole if len(last.whole) <= MAX_WHOLE_CHARS else last.text
-            yield _Candidate(record, one.kind, text, one.own, last.text, content_stems(text))
+            yield _Candidate(record, one.kind, text, one.own, last.text, content_stems(text), last.whole)
 
 
 def _own_words(found: FoundItem) -> str:
     """Return what a record says, without what its speaker pasted or only asks about; or what a fact says."""
-    text = text_of(found.type, found.data) if found.kind == "record" else found.text
-    return _said(text) if found.trust == "user" else text
+    if found.kind != "record":
+        return _said(found.text) if found.trust == "user" else found.text
+    return _record_words(found.type, found.data, found.trust == "user")
+
+
+@lru_cache(maxsize=4 * MAX_CANDIDATES)
+def _record_words(type_: str, data: str, is_users: bool) -> str:
+    text = text_of(type_, data)
+    return _said(text) if is_users else text
 
 
 @lru_cache(maxsize=4 * MAX_CANDIDATES)

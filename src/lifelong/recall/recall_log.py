@@ -29,7 +29,7 @@ T = TypeVar("T")
 MAX_LOGGED_RECALLS = 10_000  # of a user; the oldest go
 MAX_LOGGED_CHARS = 10_000  # of a question
 MAX_WAITING_ROWS = 10_000
-MAX_INJECTIONS = 300  # newest rows in which what an agent was given is looked for
+MAX_INJECTIONS = 1_000  # of an agent, the newest, in which what it was given is looked for
 GATHER_SECONDS = 0.2  # in which rows go into the same commit
 IDLE_SECONDS = 3_600.0  # a new row wakes the thread
 RETRY_SECONDS = 30.0  # after a failure
@@ -47,6 +47,7 @@ class WriteBehind(Generic[T]):
         self._loss = loss
         self._write = write
         self._waiting: deque[T] = deque()
+        self._in_flight: deque[T] = deque()  # what is being written
         self._lost = 0
         self._gate = threading.Lock()  # over `_waiting`; held for a moment
         self._writing = threading.Lock()  # keeps the order of the rows; held for a commit
@@ -66,6 +67,7 @@ class WriteBehind(Generic[T]):
         with self._writing:
             with self._gate:
                 waiting, self._waiting = self._waiting, deque()
+                self._in_flight = waiting
                 lost, self._lost = self._lost, 0
             if lost:
                 log.warning("%d %s: more than %d waited to be written", lost, self._loss, MAX_WAITING_ROWS)
@@ -76,8 +78,17 @@ class WriteBehind(Generic[T]):
             except BaseException:
                 with self._gate:
                     self._waiting.extendleft(reversed(waiting))
+                    self._in_flight = deque()
                     self._drop_oldest()
                 raise
+            with self._gate:
+                self._in_flight = deque()
+
+    def unwritten(self) -> list[T]:
+        """Return the rows that may not be written yet, oldest first. What is read from the database afterwards has
+        the others."""
+        with self._gate:
+            return [*self._in_flight, *self._waiting]
 
     def close(self) -> None:
         """Write what waits, and end the thread."""
@@ -162,10 +173,18 @@ class RecallLog:
         return self._read("ORDER BY id DESC LIMIT ?", limit)
 
     def injected(self, agent_id: str, since: datetime | None) -> list[str]:
-        """Return the ids of what contexts gave an agent since a time, as far as the newest MAX_INJECTIONS tell."""
-        newest = (one for one in self.recent(MAX_INJECTIONS) if one.purpose == "injection")
-        mine = (one for one in newest if one.agent_id == agent_id and not (since and one.at < since))
-        return list(dict.fromkeys(scored.id for one in mine for scored in one.hits))
+        """Return the ids of what contexts gave an agent since a time, as far as its newest MAX_INJECTIONS tell. A
+        prompt waits for it, so nothing is written first: what is on its way to the database is read here."""
+        waiting = self._writer.unwritten(self._owner, agent_id)
+        rows = self._database.read(
+            lambda tx: tx.all(
+                "SELECT hits FROM recalls WHERE owner = ? AND agent_id = ? AND purpose = 'injection' AND at >= ? "
+                "ORDER BY id DESC LIMIT ?",
+                *(self._owner, agent_id, to_micros(since) if since else 0, MAX_INJECTIONS),
+            )
+        )
+        given = [scored.id for one in waiting if not (since and one.at < since) for scored in one.hits]
+        return list(dict.fromkeys([*given, *(str(scored[0]) for row in rows for scored in json.loads(row[0]))]))
 
     def get(self, recall_id: int) -> Recalled:
         if type(recall_id) is not int or not 0 <= recall_id < NO_LIMIT:
@@ -194,6 +213,14 @@ class RecallLogWriter:
     def log(self, owner: str, asked: Recalled, erasures: int) -> None:
         """Log a search that was begun at this count of erasures. Waits for no disk, and never fails."""
         self._behind.put((owner, erasures, asked))
+
+    def unwritten(self, owner: str, agent_id: str) -> list[Recalled]:
+        """Return what contexts gave an agent that may not be in the database yet."""
+        return [
+            one
+            for whose, _, one in self._behind.unwritten()
+            if whose == owner and one.agent_id == agent_id and one.purpose == "injection"
+        ]
 
     def flush(self) -> None:
         """Write what waits, now."""

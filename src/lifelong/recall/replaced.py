@@ -137,7 +137,7 @@ class _Words(NamedTuple):
 
 def topic(text: str) -> frozenset[str]:
     """Return the stems of the words that say what a text is about."""
-    return _read(text).topic
+    return changes.topic(text[:MAX_TEXT_CHARS]) - _CUES
 
 
 def _read(text: str) -> _Words:
@@ -148,7 +148,7 @@ def _read(text: str) -> _Words:
 def _read_words(text: str) -> _Words:
     adds = changes.adds_more(text)
     return _Words(
-        changes.topic(text) - _CUES,
+        topic(text),
         changes.values(text),
         not adds and changes.says_changed(text),
         not adds and (changes.says_over(text) or pattern(_FROM_NOW).search(fold(text)) is not None),
@@ -165,16 +165,17 @@ def _is_after(one: Statement, other: Statement) -> bool:
 
 def _replaces(later: Statement, earlier: Statement) -> bool:
     """Return whether a sentence replaces an earlier one."""
-    if changes.denied_values(_whole(later)) & changes.denied_values(earlier.text):
-        return False  # it says the same again
     newer, older = _kind(later), _kind(earlier)
     if newer != older and (older in IDENTITY or (newer and older and _group(newer) != _group(older))):
         return False
     if older in HEALTH and newer not in HEALTH:
         return False
     if fold(later.speaker) != fold(earlier.speaker):  # a person's rule is theirs
-        return older not in BINDING and _is_shared(later, earlier) and _ends(later, earlier)
-    return _ends(later, earlier) or _seems_to_replace(later, earlier, newer, older)
+        found = older not in BINDING and _is_shared(later, earlier) and _ends(later, earlier)
+    else:
+        found = _ends(later, earlier) or _seems_to_replace(later, earlier, newer, older)
+    # where both deny the same value, the newer one only says it again
+    return found and not changes.denied_values(_whole(later)) & changes.denied_values(earlier.text)
 
 
 def _ends(later: Statement, earlier: Statement) -> bool:
@@ -204,15 +205,19 @@ def _seems_to_replace(later: Statement, earlier: Statement, newer: Kind | None, 
     stands is replaced by one that stands too and is about the same, or by another value."""
     new, old = _read(later.text), _read(earlier.text)
     shared = new.topic & old.topic
-    if not shared or not new.may_replace or _is_of_another(later, earlier, shared):
+    if not shared or not new.may_replace:
         return False
     share = len(shared) / len(old.topic)
+    about_same = share >= HALF_SHARE or (len(shared) >= MIN_SHARED and share >= TOPIC_SHARE)
+    if older not in HEALTH and not about_same:
+        return False  # most pairs, so it is asked before what takes longer
+    if _is_of_another(later, earlier, shared):
+        return False
     revalued = _revalued(later.text, earlier.text) and not _happened(earlier.text)
     if older in HEALTH:
         if newer == older == "diet" and new.strong:
             return share >= TOPIC_SHARE
         return new.changes and (revalued or (new.strong and len(shared) >= 2))
-    about_same = share >= HALF_SHARE or (len(shared) >= MIN_SHARED and share >= TOPIC_SHARE)
     if new.strong and about_same and newer and older:
         return True
     if not revalued or any(map(_is_request, (later.text, earlier.text))):

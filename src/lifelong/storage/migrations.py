@@ -748,6 +748,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "ALTER TABLE sessions ADD COLUMN dispatch_error TEXT NOT NULL DEFAULT ''",
         ),
     ),
+    Migration(
+        25,
+        "what an agent was given",
+        ("CREATE INDEX idx_recalls_agent ON recalls (owner, agent_id, id)",),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

@@ -127,7 +127,7 @@ def _context(memory: Memory, agent: Agent, event: Event) -> str:
     """Return what the host does not have and should: at the start of a session what stands and what was talked of
     last; before a prompt, or where a session is resumed, only what is relevant."""
     if event.moment == "start":
-        resumed = event.source == "resume" and memory.sessions.size(agent) > 0
+        resumed = event.source == "resume" and bool(memory.sessions.list(agent))  # also where it was compacted
         return memory.context(agent=agent, tokens=MAX_TOKENS, relevant_only=resumed)
     if event.moment == "prompt" and len(event.prompt.split()) >= MIN_WORDS:
         asked = event.prompt[:MAX_PROMPT_CHARS]

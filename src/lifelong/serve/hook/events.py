@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -20,6 +19,7 @@ from lifelong.collect.claude_code import (
     channel_of,
     clean_text,
     text_of_message,
+    turn_key,
     without_host_text,
 )
 from lifelong.errors import InputError
@@ -128,11 +128,11 @@ def _of_fields(event: Event, fields: Mapping[str, Any]) -> Iterator[tuple[str, R
     if event.name == "agent-turn-complete" and isinstance(asked := fields.get("input_messages"), list):
         prompts = [without_host_text(clean_text(one)) for one in asked]
     for prompt in filter(None, prompts):
-        yield _key(event.session, turn, UserMessage.type, prompt), UserMessage(prompt)
+        yield turn_key(event.session, turn, UserMessage.type, prompt), UserMessage(prompt)
     if event.moment == "reply":
         reply = clean_text(fields.get("last_assistant_message") or fields.get("prompt_response"))
         if reply:
-            yield _key(event.session, turn, AssistantMessage.type, reply), AssistantMessage(reply)
+            yield turn_key(event.session, turn, AssistantMessage.type, reply), AssistantMessage(reply)
 
 
 def _of_transcript(event: Event, fields: Mapping[str, Any]) -> Iterator[tuple[str, Record]]:
@@ -161,7 +161,7 @@ def _with_tools(event: Event, fields: Mapping[str, Any]) -> Event:
         report, helper = clean_text(fields.get("last_assistant_message")), clean_text(fields.get("agent_id"))
         if not (report and helper):
             return event._replace(moment="other")
-        key = _key(event.session, helper, AssistantMessage.type, report)
+        key = turn_key(event.session, helper, AssistantMessage.type, report)
         subagent = (f"{event.host}-{helper}", clean_text(fields.get("agent_type")) or "subagent")
         return event._replace(records=((key, AssistantMessage(report)),), subagent=subagent)
     name = clean_text(fields.get("tool_name")) or "tool"
@@ -179,12 +179,8 @@ def _with_tools(event: Event, fields: Mapping[str, Any]) -> Event:
         ToolResult(result, name, call, provenance="web" if is_web else "tool"),
     )
     return event._replace(
-        records=tuple((_key(event.session, call, one.type, text + result), one) for one in records)
+        records=tuple((turn_key(event.session, call, one.type, text + result), one) for one in records)
     )
-
-
-def _key(*identity: object) -> str:
-    return f"hook-{blake2b(json.dumps(identity).encode(), digest_size=16).hexdigest()}"
 
 
 def _records(session: str, turns: list[_HookTurn]) -> Iterator[tuple[str, Record]]:

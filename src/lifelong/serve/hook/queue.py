@@ -6,12 +6,10 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
-
-from filelock import FileLock, Timeout
 
 from lifelong.collect.history import from_json
 from lifelong.disk import sync
@@ -44,49 +42,70 @@ def is_lasting(error: Exception) -> bool:
 
 
 class HookQueue:
-    """The queue of a home. Several processes may use it at once."""
+    """The queue of a home. Several processes may use it at once. One that stores what waits first moves the file
+    aside, so that nobody who adds to the queue waits for the database."""
 
     def __init__(self, home: Path) -> None:
         self.path = home.with_name(f"{home.name}.hook-queue.jsonl")
+        self._draining = home.with_name(f"{home.name}.hook-queue.draining.jsonl")
         self._rejected = home.with_name(f"{home.name}.hook-rejected.jsonl")
-        self._lock = FileLock(home.with_name(f"{home.name}.hook-queue.lock"), timeout=MAX_LOCK_SECONDS, mode=0o600)
+        self._file_lock = home.with_name(f"{home.name}.hook-queue.lock")  # held for a moment
+        self._drain_lock = home.with_name(f"{home.name}.hook-queue.draining.lock")
 
     def put(self, request: StoreRequest, at: datetime) -> None:
         """Add a request, durably. `at` is the time of those records that have none."""
-        with self._locked():
+        with self._locked(self._file_lock):
             if self.path.exists() and self.path.stat().st_size > MAX_QUEUE_BYTES:
                 raise StorageFull(f"{self.path} has more than {MAX_QUEUE_BYTES:,} bytes. Make the home usable.")
             self._append(self.path, _to_line(request, at))
 
     def drain(self, store: Callable[[StoreRequest], object]) -> int:
         """Store what waits, in order, and return how much it was. What fails stays, with what follows it, and the
-        error is raised. A request that is refused for good is moved to a file of its own, and logged."""
-        if not self.path.exists():
+        error is raised. A request that is refused for good is moved to a file of its own, and logged. Raise
+        `StorageBusy` where another process does it."""
+        if not (self.path.exists() or self._draining.exists()):
             return 0
-        with self._locked():
-            lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
-            for done, line in enumerate(lines):
-                try:
-                    store(_from_line(line))
-                except LifelongError as error:
-                    if not is_lasting(error):
-                        self._replace(lines[done:])
-                        raise
-                    log.error("a queued turn was refused and is kept in %s: %s", self._rejected, error)
-                    self._append(self._rejected, line)
-            self.path.unlink(missing_ok=True)
+        count = 0
+        with self._locked(self._drain_lock, 0.0):
+            while self._move_aside():
+                count += self._drain(store)
+        return count
+
+    def _move_aside(self) -> bool:
+        """Move what waits to a file of its own, unless a process that died left one. Return whether there is
+        such a file."""
+        if not self._draining.exists():
+            with self._locked(self._file_lock), suppress(FileNotFoundError):
+                self.path.replace(self._draining)
+        return self._draining.exists()
+
+    def _drain(self, store: Callable[[StoreRequest], object]) -> int:
+        lines = self._draining.read_bytes().splitlines(keepends=True)
+        for done, line in enumerate(lines):
+            try:
+                store(_from_line(line))
+            except LifelongError as error:
+                if not is_lasting(error):
+                    self._keep(lines[done:])
+                    raise
+                log.error("a queued turn was refused and is kept in %s: %s", self._rejected, error)
+                self._append(self._rejected, line)
+        self._draining.unlink(missing_ok=True)
         return len(lines)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, path: Path, seconds: float = MAX_LOCK_SECONDS) -> Iterator[None]:
+        from filelock import FileLock, Timeout  # takes a while to import, and most often nothing waits
+
+        lock = FileLock(path, timeout=seconds, mode=0o600)
         try:
-            self._lock.acquire()
+            lock.acquire()
         except Timeout as error:
-            raise StorageBusy(f"{self.path} is in use by another process for too long.") from error
+            raise StorageBusy(f"{self.path} is in use by another process.") from error
         try:
             yield
         finally:
-            self._lock.release()
+            lock.release()
 
     def _append(self, path: Path, line: bytes) -> None:
         is_new = not path.exists()
@@ -100,12 +119,12 @@ class HookQueue:
         if is_new:
             sync(path.parent)
 
-    def _replace(self, lines: list[bytes]) -> None:
-        rest = self.path.with_suffix(".tmp")
+    def _keep(self, lines: list[bytes]) -> None:
+        rest = self._draining.with_suffix(".tmp")
         rest.unlink(missing_ok=True)
         self._append(rest, b"".join(lines))
-        rest.replace(self.path)
-        sync(self.path.parent)
+        rest.replace(self._draining)
+        sync(rest.parent)
 
 
 def _to_line(request: StoreRequest, at: datetime) -> bytes:
