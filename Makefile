@@ -34,7 +34,7 @@ docs: $(READY)  ## write the pages that are generated
 	$(BIN)/python -m bench.reference python > docs/python-reference.md
 
 lock: $(READY)  ## pin what pyproject.toml asks for, with hashes
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --group dev \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --extra all --group dev \
 	  --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements.lock
 
 clean:  ## remove the environment and everything that is made

@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "redaction": {"text"},
     "text": {"text"},
     "home": {"errors", "validation", "settings"},
+    "keys": {"errors", "home"},
     "storage": {"storage", "errors", "types"},
     "vectors": {"vectors", *BASE},
     "models": {"models", *BASE},
@@ -46,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     # What people have elsewhere becomes records, and nothing more.
     "importers": {"importers", "collect", *BASE},
     "background": {"organize", *BASE},
-    "wiring": {*STAGES, "models", "vectors", "storage", "background", "reviews", "home", *BASE},
+    "wiring": {*STAGES, "models", "vectors", "storage", "background", "reviews", "home", "keys", *BASE},
     "namespaces": {*STAGES, "models", *BASE},
     "memory": {*STAGES, "importers", "models", "reviews", "wiring", "namespaces", "settings", "home", *BASE},
     "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
@@ -61,6 +62,7 @@ ALLOWED: dict[str, set[str]] = {
         "aio",
         "settings",
         "home",
+        "keys",
         *BASE,
     },
     # Thin faces of a memory for other frameworks.
