@@ -47,7 +47,20 @@ ALLOWED: dict[str, set[str]] = {
     # What people have elsewhere becomes records, and nothing more.
     "importers": {"importers", "collect", *BASE},
     "background": {"organize", *BASE},
-    "wiring": {*STAGES, "models", "vectors", "storage", "background", "reviews", "home", "keys", *BASE},
+    "wiring": {
+        *STAGES,
+        "models",
+        "vectors",
+        "storage",
+        "background",
+        "reviews",
+        "home",
+        "keys",
+        "telemetry",
+        *BASE,
+    },
+    # Wraps what it watches, so that no stage knows about it.
+    "telemetry": {*STAGES, "models", *BASE},
     "namespaces": {*STAGES, "models", *BASE},
     "memory": {*STAGES, "importers", "models", "reviews", "wiring", "namespaces", "settings", "home", *BASE},
     "aio": {*STAGES, "models", "reviews", "memory", "namespaces", *BASE},
@@ -63,6 +76,7 @@ ALLOWED: dict[str, set[str]] = {
         "settings",
         "home",
         "keys",
+        "telemetry",
         *BASE,
     },
     # Thin faces of a memory for other frameworks.

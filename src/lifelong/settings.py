@@ -311,6 +311,19 @@ class ReviewSettings(Section):
     """Which writes wait, where they bind somebody on an agent's word alone. `[]`: none; see concepts/review.md."""
 
 
+class TelemetrySettings(Section):
+    """OpenTelemetry: traces and metrics of what is done, without any text. Needs `lifelong[otel]`."""
+
+    enabled: bool = False
+    """Send them."""
+    endpoint: str = ""
+    """An OTLP collector, `http://host:4318`. Empty: `OTEL_EXPORTER_OTLP_ENDPOINT`, or this machine's."""
+    interval_seconds: Seconds = 60.0
+    """How many seconds lie between two reports of the metrics."""
+    timeout_seconds: Seconds = 2.0
+    """How long to wait for the collector. What it does not take in that time is dropped."""
+
+
 class Settings(BaseModel):
     """Every key there is, by section. Frozen: a memory's settings are those it was opened with."""
 
@@ -325,6 +338,7 @@ class Settings(BaseModel):
     vectors: VectorsSettings = Field(default_factory=VectorsSettings)
     continuity: ContinuitySettings = Field(default_factory=ContinuitySettings)
     review: ReviewSettings = Field(default_factory=ReviewSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
 
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:

@@ -131,6 +131,10 @@ class SharedParts:
         self._users: dict[str, UserParts] = {}
         self.opening = threading.RLock()
         self._vectors: dict[str, Vectors] = {}
+        if settings.telemetry.enabled:
+            from lifelong.telemetry import instrument
+
+            self._watched = instrument(settings.telemetry, database, clock)
 
     def user(self, name: str) -> UserParts:
         """Return the parts of a user, put together on first use."""
