@@ -1,4 +1,4 @@
-"""OpenTelemetry (F5): what is traced and counted, that no text is in it, and that it costs nothing where it is off.
+"""OpenTelemetry (F5): what is traced and counted, that no text is in it, and that it is free where it is off.
 
 It wraps classes for as long as a process lives, so each test has a process of its own.
 """
