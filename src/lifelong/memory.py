@@ -113,8 +113,8 @@ class Store:
 
     @staticmethod
     def change_key(home: str | Path, old: str, new: str) -> None:
-        """Encrypt the SQLite database of a home with the key `new` instead of `old`; "" is no key. No process may
-        have the home open. Needs `lifelong[encryption]`; docs/deploy.md says what is encrypted and what is not."""
+        """Encrypt the SQLite database of a home with the key `new` instead of `old`; "" stands for none. Nobody
+        may have the home open. Needs `lifelong[encryption]`; docs/deploy.md says what is encrypted and what not."""
         place = Home(home)
         place.check()
         change_database_key(place, old, new)
