@@ -251,6 +251,7 @@ def _install(folder: Path) -> None:
     command = build.replace("/opt/lifelong", f"{folder}/opt").replace(
         "python -m", f"{shlex.quote(sys.executable)} -m"
     )
+    command = command.replace(" --no-cache-dir", "")  # another run need not load it again
     ran = subprocess.run(["sh", "-euc", command], cwd=source, capture_output=True, text=True, check=False)
     if ran.returncode:
         absent(f"the image's environment cannot be made: {ran.stderr[-500:]}")

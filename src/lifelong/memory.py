@@ -114,7 +114,7 @@ class Store:
     @staticmethod
     def change_key(home: str | Path, old: str, new: str) -> None:
         """Encrypt the SQLite database of a home with the key `new` instead of `old`; "" stands for none. Nobody
-        may have the home open. Needs `lifelong[encryption]`; docs/deploy.md says what is encrypted and what not."""
+        may have the home open. Needs `lifelong[encryption]`; docs/deploy.md says what it covers."""
         place = Home(home)
         place.check()
         change_database_key(place, old, new)
