@@ -498,7 +498,7 @@ def _check_known(sections: Mapping[str, object], source: str) -> None:
 def _check_no_key(sections: Mapping[str, object], source: str) -> None:
     """Raise where the key of the database lies beside the database."""
     storage = sections.get("storage")
-    if isinstance(storage, Mapping) and "key" in storage:
+    if isinstance(storage, Mapping) and storage.get("key"):
         raise ConfigError(
             f"storage.key is in {source}, beside the database that it encrypts. Take it out there, and set "
             "LIFELONG_STORAGE_KEY, or storage.keyring."
