@@ -251,7 +251,10 @@ def _install(folder: Path) -> None:
     command = build.replace("/opt/lifelong", f"{folder}/opt").replace(
         "python -m", f"{shlex.quote(sys.executable)} -m"
     )
-    command = command.replace(" --no-cache-dir", "")  # another run need not load it again
+    # uv takes the same words, and keeps what it loaded for another run
+    uv = f"{shlex.quote(sys.executable)} -m uv pip install --python {folder}/opt/bin/python"
+    command = command.replace(f"{folder}/opt/bin/pip install --no-cache-dir", uv)
+    assert uv in command
     ran = subprocess.run(["sh", "-euc", command], cwd=source, capture_output=True, text=True, check=False)
     if ran.returncode:
         absent(f"the image's environment cannot be made: {ran.stderr[-500:]}")
