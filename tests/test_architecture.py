@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "redaction": {"text"},
     "text": {"text"},
     "home": {"errors", "disk", "validation", "settings"},
+    "keys": {"errors", "home"},
     "storage": {"storage", "errors", "types", "disk"},
     "vectors": {"vectors", *BASE},
     "models": {"models", *BASE},
@@ -48,7 +49,20 @@ ALLOWED: dict[str, set[str]] = {
     "importers": {"importers", "collect", *BASE},
     "tokens": {*BASE},
     "background": {"organize", *BASE},
-    "wiring": {*STAGES, "models", "vectors", "storage", "background", "reviews", "home", *BASE},
+    "wiring": {
+        *STAGES,
+        "models",
+        "vectors",
+        "storage",
+        "background",
+        "reviews",
+        "home",
+        "keys",
+        "telemetry",
+        *BASE,
+    },
+    # Wraps what it watches, so that no stage knows about it.
+    "telemetry": {*STAGES, "models", *BASE},
     "namespaces": {*STAGES, "models", *BASE},
     "memory": {
         *STAGES,
@@ -75,6 +89,8 @@ ALLOWED: dict[str, set[str]] = {
         "aio",
         "settings",
         "home",
+        "keys",
+        "telemetry",
         *BASE,
     },
     # Thin faces of a memory for other frameworks.

@@ -31,7 +31,7 @@ SILENT = {"lifelong serve", "lifelong mcp", "lifelong hook"}
 
 PROMISED = """init demo serve mcp hook worker config add search context about list correct pin unpin feedback
 end-session organize receipt users forget forgotten relations agents health stats ledger doctor verify scan
-rebuild retention backup restore export import""".split()
+rebuild retention backup restore encrypt export import""".split()
 NOUNS = {
     "token": "create list revoke log",
     "documents": "tree read write history diff rollback consolidate",
@@ -72,7 +72,12 @@ def test_every_example_runs(tmp_path: Path, line: Line, monkeypatch: pytest.Monk
     monkeypatch.delenv("LIFELONG_HOME", raising=False)
     monkeypatch.setattr("lifelong.serve.demo.SECONDS_BETWEEN_RECORDS", 0)
     examples = {name: re.findall(r"Example: lifelong (.+)", str(command.help))[0] for name, command in COMMANDS}
-    for name in ("lifelong serve", "lifelong mcp", "lifelong health"):
+    for name in (
+        "lifelong serve",
+        "lifelong mcp",
+        "lifelong health",
+        "lifelong encrypt",
+    ):  # the last needs a cipher
         del examples[name]
     for name in ("lifelong init", "lifelong add", "lifelong documents write"):  # in a new home
         line.done(*shlex.split(examples.pop(name)))

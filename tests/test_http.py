@@ -487,7 +487,7 @@ def test_every_error_has_its_status() -> None:
     inner = {kind.__name__ for kind in kinds if problems.answer(kind()).status_code == 500}
     assert inner == {
         *("LifelongError", "StorageError", "StorageCorrupt", "ForeignDatabase", "NewerDatabase"),
-        *("LeaseLost", "JournalError", "IndexCorrupt"),
+        *("LeaseLost", "JournalError", "IndexCorrupt", "WrongKey"),
     }
 
 

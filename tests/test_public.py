@@ -156,6 +156,7 @@ def test_what_a_caller_may_catch() -> None:
         "StorageCorrupt",
         "IndexCorrupt",
         "ForeignDatabase",
+        "WrongKey",
         "NewerDatabase",
     }
     assert issubclass(errors.ConfigError, ValueError)

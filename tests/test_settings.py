@@ -156,7 +156,7 @@ def test_what_says_where_things_are_is_no_setting(name: str, monkeypatch: pytest
 
 def test_nothing_else_is_excepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """K1: a name that nobody reads would be a setting that does nothing."""
-    assert {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"} == NOT_SETTINGS
+    assert {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_OLD_KEY", "LIFELONG_BENCH_DATA"} == NOT_SETTINGS
     monkeypatch.setenv("LIFELONG_USER", "work")
     with pytest.raises(ConfigError, match=r"Unknown setting 'user' in the environment\. Did you mean '"):
         Settings.load()

@@ -40,6 +40,7 @@
         ├── StorageCorrupt           the file is damaged
         │   └── IndexCorrupt         the full-text index alone is damaged
         ├── ForeignDatabase          the database belongs to another program
+        ├── WrongKey                 the database is encrypted otherwise than with this key
         └── NewerDatabase            a newer lifelong made it
 
 The docstring of a class is its default message. Errors of `apsw` and `psycopg` never leave `storage/`:
@@ -226,6 +227,10 @@ class IndexCorrupt(StorageCorrupt):
 
 class ForeignDatabase(StorageError):
     """The database belongs to another program. Nothing was changed; choose another home."""
+
+
+class WrongKey(StorageError):
+    """The database is encrypted with another key, or without one. Nothing was changed."""
 
 
 class NewerDatabase(StorageError):

@@ -34,7 +34,7 @@ from lifelong.tokens import Tokens
 from lifelong.tools import Tool
 from lifelong.types import Agent, Clock, Hit, ItemKind, Record, Session, Turn, utc_now
 from lifelong.validation import validate_name, validate_path, validate_record_id, validate_time, validate_user
-from lifelong.wiring import SharedParts, UserParts, open_database
+from lifelong.wiring import SharedParts, UserParts, change_database_key, open_database
 
 if TYPE_CHECKING:
     from lifelong.forget.erasure import ForgetReport
@@ -117,6 +117,14 @@ class Store:
         except BaseException:
             database.close()
             raise
+
+    @staticmethod
+    def change_key(home: str | Path, old: str, new: str) -> None:
+        """Encrypt the SQLite database of a home with the key `new` instead of `old`; "" stands for none. Nobody
+        may have the home open. Needs `lifelong[encryption]`; docs/deploy.md says what it covers."""
+        place = Home(home)
+        place.check()
+        change_database_key(place, old, new)
 
     def user(self, name: str = DEFAULT_USER) -> Memory:
         """Return the memory of a user: always the same one for the same name. A user is made by the first thing

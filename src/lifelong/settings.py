@@ -16,12 +16,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 from lifelong.errors import ConfigError
 
 PREFIX = "LIFELONG_"
-NOT_SETTINGS = {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_BENCH_DATA"}
+NOT_SETTINGS = {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_OLD_KEY", "LIFELONG_BENCH_DATA"}
 """Names in the environment that say where things are and who may come in, not how they behave."""
 
 FROM_ARGUMENTS = "the arguments"
 
-SECRET_KEYS = ("storage.url", "models.api_key", "embeddings.api_key")
+SECRET_KEYS = ("storage.url", "storage.key", "models.api_key", "embeddings.api_key")
 """Keys whose value is never shown."""
 
 Seconds = Annotated[float, Field(ge=0.001, le=86_400)]
@@ -88,6 +88,10 @@ class StorageSettings(Section):
     """How many seconds to wait for PostgreSQL before an error says that it does not answer."""
     pool_size: Count = 8
     """How many connections to PostgreSQL a process may hold."""
+    key: SecretStr = SecretStr("")
+    """SQLite: encrypts the database. From `LIFELONG_STORAGE_KEY`, never in `lifelong.toml`. See deploy.md."""
+    keyring: bool = False
+    """SQLite: take that key from the system's keyring, service `lifelong`, name: the path of the home."""
 
 
 class CollectSettings(Section):
@@ -314,6 +318,19 @@ class ServeSettings(Section):
     """Keep the log of what was changed with tokens for so many days. None: the newest million are kept."""
 
 
+class TelemetrySettings(Section):
+    """OpenTelemetry: traces and metrics of what is done, without any text. Needs `lifelong[otel]`."""
+
+    enabled: bool = False
+    """Send them."""
+    endpoint: str = ""
+    """An OTLP collector, `http://host:4318`. Empty: `OTEL_EXPORTER_OTLP_ENDPOINT`, or this machine's."""
+    interval_seconds: Seconds = 60.0
+    """How many seconds lie between two reports of the metrics."""
+    timeout_seconds: Seconds = 2.0
+    """How long to wait for the collector. What it does not take in that time is dropped."""
+
+
 class Settings(BaseModel):
     """Every key there is, by section. Frozen: a memory's settings are those it was opened with."""
 
@@ -329,11 +346,13 @@ class Settings(BaseModel):
     continuity: ContinuitySettings = Field(default_factory=ContinuitySettings)
     review: ReviewSettings = Field(default_factory=ReviewSettings)
     serve: ServeSettings = Field(default_factory=ServeSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
 
     @classmethod
     def load(cls, file: Path | None = None, **arguments: Mapping[str, object]) -> Settings:
         """Return the settings of a home, with the environment and the arguments on top."""
         from_file = (_read_toml(file), f"{file}") if file else ({}, "")
+        _check_no_key(*from_file)
         merged: dict[str, dict[str, object]] = {section: {} for section in cls.model_fields}
         for sections, source in (
             from_file,
@@ -482,6 +501,16 @@ def _check_known(sections: Mapping[str, object], source: str) -> None:
 
             nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
             raise ConfigError(f"Unknown setting {key!r} in {source}. Did you mean {nearest!r}?")
+
+
+def _check_no_key(sections: Mapping[str, object], source: str) -> None:
+    """Raise where the key of the database lies beside the database."""
+    storage = sections.get("storage")
+    if isinstance(storage, Mapping) and storage.get("key"):
+        raise ConfigError(
+            f"storage.key is in {source}, beside the database that it encrypts. Take it out there, and set "
+            "LIFELONG_STORAGE_KEY, or storage.keyring."
+        )
 
 
 def _explain_section(section: str, source: str) -> str:

@@ -21,6 +21,7 @@ from lifelong.errors import ConfigError, StorageUnavailable
 from lifelong.home import Home
 from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.journal.service import JournalService
+from lifelong.keys import database_key
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.organize.dispatch import Dispatcher, HandOver
 from lifelong.organize.document_rows import DocumentRows
@@ -132,6 +133,10 @@ class SharedParts:
         self._users: dict[str, UserParts] = {}
         self.opening = threading.RLock()
         self._vectors: dict[str, Vectors] = {}
+        if settings.telemetry.enabled:
+            from lifelong.telemetry import instrument
+
+            self._watched = instrument(settings.telemetry, database, clock)
 
     def user(self, name: str) -> UserParts:
         """Return the parts of a user, put together on first use."""
@@ -717,7 +722,17 @@ def open_database(home: Home, storage: StorageSettings) -> Database:
     if not url:
         from lifelong.storage.sqlite import SQLite
 
-        return SQLite(home.database, synchronous=storage.synchronous, busy_timeout=storage.busy_timeout)
+        return SQLite(
+            home.database,
+            synchronous=storage.synchronous,
+            busy_timeout=storage.busy_timeout,
+            key=database_key(home, storage),
+        )
+    if storage.key.get_secret_value() or storage.keyring:
+        raise ConfigError(
+            "storage.key encrypts SQLite, but storage.url names a PostgreSQL. Encrypt its disk, and take away "
+            "storage.key and storage.keyring."
+        )
     try:
         from lifelong.storage.postgres import Postgres
     except ImportError as error:
@@ -732,6 +747,13 @@ def open_database(home: Home, storage: StorageSettings) -> Database:
         pool_size=storage.pool_size,
         timeout=storage.connect_timeout,
     )
+
+
+def change_database_key(home: Home, old: str, new: str) -> None:
+    """Encrypt the SQLite database of a home with another key; empty: without one."""
+    from lifelong.storage.sqlite import change_key
+
+    change_key(home.database, old, new)
 
 
 def open_embedder(settings: Settings) -> Embedder:

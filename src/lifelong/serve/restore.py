@@ -12,10 +12,11 @@ from tempfile import mkdtemp
 from typing import NamedTuple
 
 from lifelong.disk import sync
-from lifelong.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable
+from lifelong.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable, WrongKey
 from lifelong.forget.backups import holds_files, unpack_files
 from lifelong.forget.user_files import remove_folder, user_files
 from lifelong.home import Home
+from lifelong.keys import database_key
 from lifelong.memory import Memory
 from lifelong.settings import Settings
 from lifelong.storage.base import FULL_TEXT_DAMAGED
@@ -47,7 +48,8 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
     between the files and the database, do it again."""
     file, place = validate_path(source, "The backup"), Home(home)
     place.check()
-    if Settings.load(place.settings).storage.url.get_secret_value():
+    storage = Settings.load(place.settings).storage
+    if storage.url.get_secret_value():
         raise InputError(
             "storage.url names a PostgreSQL, which restores its own backups: use pg_restore, or psql for a dump "
             "in SQL."
@@ -71,7 +73,7 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
     try:
         copy.database.touch(mode=0o600)  # for its owner alone, as every database of a home
         shutil.copyfile(file, copy.database)
-        files = _check(copy, file)
+        files = _check(copy, file, database_key(place, storage))
         sync(copy.database)
         if files is not None and not force and _has_files(place):
             raise InputError(
@@ -92,15 +94,16 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
     return Restored(place.database, kept, files, kept_files)
 
 
-def _check(copy: Home, file: Path) -> int | None:
-    """Raise an error unless the copy is a sound database of lifelong, and not of a newer version. The error
-    names the backup, not the copy. Take the files of users out of it, and return how many there are; none where it
-    was made without them."""
+def _check(copy: Home, file: Path, key: str) -> int | None:
+    """Raise an error unless the copy is a sound database of lifelong, encrypted with the key of the home if that
+    has one, and not of a newer version. The error names the backup, not the copy. Take the files of users out of
+    it, and return how many there are; none where it was made without them."""
     files = None
     if copy.database.stat().st_size == 0:
         raise StorageCorrupt(f"{file} is empty. Name a file that `lifelong backup` wrote.")
     try:
-        with Memory.open(copy.path, storage=SQLITE, continuity={"journal_enabled": False}) as memory:
+        storage = {**SQLITE, "key": key, "keyring": False}
+        with Memory.open(copy.path, storage=storage, continuity={"journal_enabled": False}) as memory:
             problems = memory.admin.check()
             if problems and all(problem.startswith(FULL_TEXT_DAMAGED) for problem in problems):
                 log.warning("The full-text index of %s is damaged; it is made again in the background.", file)
@@ -114,6 +117,8 @@ def _check(copy: Home, file: Path) -> int | None:
     except StorageError as error:
         message = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."
+        if isinstance(error, WrongKey):
+            advice = "Nothing was changed; restore a backup with the key it was made with, then: lifelong encrypt."
         raise type(error)(
             message if isinstance(error, NewerDatabase) else f"{message.split('. ')[0]}. {advice}"
         ) from error

@@ -24,7 +24,7 @@ from lifelong.errors import InputError, StorageUnavailable
 from lifelong.home import Home, existing_home
 from lifelong.memory import DEFAULT_USER, Store
 from lifelong.serve.hook.endpoint import answering_hooks
-from lifelong.serve.http.app import create_app
+from lifelong.serve.http.app import API, create_app
 from lifelong.serve.http.connection import MAX_HEAD_BYTES, LimitedConnection
 from lifelong.serve.http.guard import host_name, is_loopback
 from lifelong.serve.terminal import show_log
@@ -70,6 +70,10 @@ def serve(
             address = _address(listener, host)
             shown = f"{address}/" if user == DEFAULT_USER else f"{address}/?user={user}"
             app = create_app(store, token=token, hosts=[host, *hosts], token_required=bool(reachable))
+            if store.settings.telemetry.enabled:
+                from lifelong.telemetry import RequestTracing
+
+                app.add_middleware(RequestTracing, prefix=API)
 
             def ready() -> None:
                 hint = "" if hosts or host not in ALL_ADDRESSES else ALLOW_HOST_HINT

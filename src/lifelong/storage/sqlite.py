@@ -3,6 +3,9 @@
 WAL, so that readers and the writer never wait for each other; `synchronous=FULL`, so that what was
 acknowledged survives a power cut; group commit, so that many writers share one sync. A writer of another
 process is waited for with short, jittered sleeps: no process is kept out for long by the others.
+
+With a key, the file, its log and its backups are encrypted, where the installed `apsw` is that of
+`apsw-sqlite3mc`: SQLite with a cipher below it, under the same import name.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import apsw
 
 from lifelong.disk import give_name, sync
 from lifelong.errors import (
+    ConfigError,
     ForeignDatabase,
     IndexCorrupt,
     InputError,
@@ -35,6 +39,7 @@ from lifelong.errors import (
     StorageError,
     StorageFull,
     StorageUnavailable,
+    WrongKey,
 )
 from lifelong.storage.base import FULL_TEXT_DAMAGED, Dialect, Param, Row, StoredFile, Transaction
 from lifelong.storage.group_commit import GroupCommitter, check_process
@@ -48,6 +53,7 @@ HOME_FILES = (
 )
 APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we know our own
 HEADER = b"SQLite format 3\0"
+ENCRYPTED_HEADER = slice(21, 24), b"\x40\x20\x20"  # three bytes that every SQLite file has, and that stay readable
 MAX_IDLE_READERS = 8
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.0001, 0.002  # between two looks whether another process's writer is done
 READ_BYTES, MAX_WORD_BYTES = 1 << 20, 1 << 12  # of the file at once, when it is looked through for words
@@ -62,9 +68,16 @@ class SQLite:
     dialect: Dialect = "sqlite"
 
     def __init__(
-        self, path: Path, *, synchronous: Literal["full", "normal"] = "full", busy_timeout: float = 30.0
+        self,
+        path: Path,
+        *,
+        synchronous: Literal["full", "normal"] = "full",
+        busy_timeout: float = 30.0,
+        key: str = "",
     ) -> None:
+        check_cipher(key)
         self._path = path
+        self._key = key
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
@@ -76,13 +89,16 @@ class SQLite:
             try:
                 _create_private(path)
                 _mend_modes(path)
+                _check_header(path, key)
             except OSError as error:
                 raise translate_os_error(error, path) from error
             self._writer = self._connect()
             try:
                 self._prepare(self._writer)
-            except BaseException:
+            except BaseException as error:
                 self._writer.close()
+                if key and isinstance(error, apsw.NotADBError):
+                    raise _wrong_key(path) from error
                 raise
         self._tx = _Transaction(self._writer)
         self._gather: GroupCommitter[Work, Any] = GroupCommitter(self._commit, "lifelong-writer")
@@ -130,7 +146,7 @@ class SQLite:
             try:
                 if _pragma(connection, "wal_checkpoint(TRUNCATE)"):
                     return False
-                if words and self.traces([*words, *(word.lower() for word in words)]):
+                if words and (self._key or self.traces([*words, *(word.lower() for word in words)])):
                     connection.execute("VACUUM")
                     return not _pragma(connection, "wal_checkpoint(TRUNCATE)")
             except apsw.BusyError:
@@ -225,13 +241,12 @@ class SQLite:
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self._path), statementcachesize=MAX_CACHED_STATEMENTS)
+        connection = _open(self._path, self._key)
         connection.set_busy_handler(_patience(self._busy_timeout))
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
         """Make sure that the file is ours, and only then change anything, were it by closing it."""
-        _check_header(connection, self._path)
         log_left_behind = self._path.with_name(self._path.name + "-wal").exists()
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_left_behind)
         version = self._version(connection)
@@ -331,7 +346,7 @@ class SQLite:
 
     def _copy_to(self, target: Path, files: Iterable[StoredFile]) -> None:
         source = self._connect()
-        copy = apsw.Connection(str(target))
+        copy = _open(target, self._key)
         try:
             with copy.backup("main", source, "main") as backup:
                 backup.step(-1)  # in one go, on one snapshot: in parts, each write would start it over
@@ -453,14 +468,34 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _check_header(connection: apsw.Connection, path: Path) -> None:
+def _read_header(path: Path) -> bytes:
+    """Read through SQLite: see `SQLite.traces`."""
+    connection = apsw.Connection(str(path))
+    try:
+        return connection.read("main", 0, 0, 100)[1]
+    finally:
+        connection.close()
+
+
+def _check_header(path: Path, key: str) -> None:
     """Raise `ForeignDatabase` for a file that is not SQLite's: SQLite takes a file of a byte or two for an
-    empty one and overwrites it. Beside a rollback journal the first page may be half written, and SQLite will
-    repair it. The file is read through SQLite: see `SQLite.traces`."""
+    empty one and overwrites it. Raise `WrongKey` for one that is encrypted and has no key, or has a key and is not
+    encrypted. Beside a rollback journal the first page may be half written, and SQLite will repair it."""
     if not path.stat().st_size or path.with_name(path.name + "-journal").exists():
         return
-    if connection.read("main", 0, 0, len(HEADER))[1] != HEADER:
+    header = _read_header(path)
+    if header.startswith(HEADER):
+        if key:
+            raise WrongKey(
+                f"{path} is not encrypted, but storage.key is set. Nothing was changed; stop what works with this "
+                "home and run `lifelong encrypt`, or take the key away."
+            )
+        return
+    place, readable = ENCRYPTED_HEADER
+    if header[place] != readable:
         raise not_a_database(path)
+    if not key:
+        raise WrongKey(f"{path} is encrypted, and there is no key. Nothing was changed; {WHERE_KEYS_ARE}")
 
 
 def _pragma(connection: apsw.Connection, text: str) -> Any:
@@ -488,6 +523,73 @@ def _patience(timeout: float) -> Callable[[int], bool]:
         return True
 
     return wait
+
+
+# Encryption
+
+
+WHERE_KEYS_ARE = "set LIFELONG_STORAGE_KEY, or storage.keyring = true where the system's keyring has it."
+INSTALL_CIPHER = (
+    "pip install 'lifelong[encryption]', then pip install --force-reinstall --no-deps apsw-sqlite3mc "
+    "(it takes the place of apsw)"
+)
+
+
+def check_cipher(key: str) -> None:
+    """Raise `ConfigError` where there is a key, but nothing that encrypts: plain SQLite ignores keys."""
+    if key and not hasattr(apsw, "mc_version"):
+        raise ConfigError(
+            "storage.key is set, but the installed SQLite cannot encrypt. Nothing was changed; run: "
+            f"{INSTALL_CIPHER}."
+        )
+
+
+def change_key(path: Path, old: str, new: str) -> None:
+    """Encrypt a database with another key, in place; an empty one is none. Nobody else may have it open. If it is
+    killed, the database is as before: do it again."""
+    check_cipher(old or new)
+    with translated(path):
+        if not path.exists():
+            raise InputError(f"There is no database {path}. A new one is encrypted from the start, with a key.")
+        try:
+            _check_header(path, old)
+        except WrongKey:
+            raise WrongKey(
+                f"{path} is not encrypted, so no old key opens it. Nothing was changed."
+                if old
+                else f"{path} is encrypted already. Nothing was changed; to change its key, set "
+                "LIFELONG_OLD_KEY to the present one."
+            ) from None
+        except OSError as error:
+            raise translate_os_error(error, path) from error
+        connection = _open(path, old)
+        try:
+            if _pragma(connection, "application_id") != APPLICATION_ID:
+                raise ForeignDatabase(f"{path} is a database of another program. Nothing was changed.")
+            _pragma(connection, "secure_delete = ON")
+            _pragma(connection, "journal_mode = DELETE")  # a key cannot be changed beside a log
+            connection.pragma("rekey", new)
+        except apsw.NotADBError as error:
+            raise WrongKey(f"The old key does not open {path}. Nothing was changed.") from error
+        except apsw.BusyError as error:
+            raise StorageBusy(
+                f"Another process works with {path}. Nothing was changed; stop it (lifelong worker or serve), and "
+                "try again."
+            ) from error
+        finally:
+            connection.close()
+
+
+def _open(path: Path, key: str) -> apsw.Connection:
+    connection = apsw.Connection(str(path), statementcachesize=MAX_CACHED_STATEMENTS)
+    if key:
+        connection.pragma("key", key)
+        _pragma(connection, "temp_store = MEMORY")  # temporary files would not be encrypted
+    return connection
+
+
+def _wrong_key(path: Path) -> WrongKey:
+    return WrongKey(f"The key does not open {path}. Nothing was changed; {WHERE_KEYS_ARE}")
 
 
 # Errors

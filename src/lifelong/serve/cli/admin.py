@@ -397,6 +397,44 @@ def restore(
 
 
 @verbs.command()
+def encrypt(
+    remove: Annotated[bool, typer.Option("--remove", help="Take the encryption away.")] = False,
+    home: HomeOption = DEFAULT_HOME,
+    as_json: JsonOption = False,
+) -> None:
+    """Encrypt the database of a home with the key in LIFELONG_STORAGE_KEY, or in the system's keyring.
+
+    Stop what works with the home before. To change the key, have the present one in LIFELONG_OLD_KEY.
+
+    Example: lifelong encrypt --home ~/.lifelong
+    """
+    import os
+
+    from lifelong.errors import InputError
+    from lifelong.home import existing_home
+    from lifelong.keys import database_key
+    from lifelong.memory import Store
+    from lifelong.settings import Settings
+
+    place = existing_home(home)
+    storage = Settings.load(place.settings).storage
+    if storage.url.get_secret_value():
+        raise InputError("storage.url names a PostgreSQL, which lifelong does not encrypt. Encrypt its disk.")
+    key = database_key(place, storage)
+    if not key:
+        raise InputError("There is no key. Set LIFELONG_STORAGE_KEY, or storage.keyring = true in lifelong.toml.")
+    old, new = (key, "") if remove else (os.environ.get("LIFELONG_OLD_KEY", ""), key)
+    with in_progress("Writing every page again …", quiet=as_json):
+        Store.change_key(place.path, old, new)
+    if as_json:
+        print_json({"database": place.database, "encrypted": bool(new)})
+    elif new:
+        print_done(f"{place.database} is encrypted. Without its key nobody can read it: keep a copy of the key.")
+    else:
+        print_done(f"{place.database} is not encrypted any more. Take the key out of the settings.")
+
+
+@verbs.command()
 def export(
     folder: Annotated[Path, typer.Argument(help="The folder to write. It must not exist yet, or be empty.")],
     home: HomeOption = DEFAULT_HOME,

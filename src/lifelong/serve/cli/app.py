@@ -34,7 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     },
     "Run": {"start": "serve worker mcp hook config", "token": "token"},
     "Look after it": {
-        "admin": "health stats ledger doctor verify scan rebuild retention backup restore export",
+        "admin": "health stats ledger doctor verify scan rebuild retention backup restore encrypt export",
         "importing": "import",
     },
 }
