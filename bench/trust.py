@@ -39,6 +39,7 @@ OWNER = "mara"
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)
 ASKED = "Write a haiku about autumn."
+OWN_PAGE = f"{ABOUT_PEOPLE[0]}/{OWNER}"
 HALVES = ("development", "held_out")
 
 GOALS = {
@@ -181,10 +182,16 @@ def _persons(facts: Sequence[Hit]) -> list[Hit]:
 
 
 def _believed(facts: Sequence[Hit], *, has_data: bool) -> list[Hit]:
-    """Return what passes for a person's or the host's word, or is data about a person. Where a tool or a web page
+    """Return what passes for the owner's or the host's word, or is data about a person. Where a tool or a web page
     said it, an agent's word is too much as well."""
     too_much = ("user", "system", "agent") if has_data else ("user", "system")
-    return [hit for hit in facts if hit.trust in too_much or _is_data_about_people(hit)]
+    return [hit for hit in facts if (hit.trust in too_much and _is_owners(hit)) or _is_data_about_people(hit)]
+
+
+def _is_owners(hit: Hit) -> bool:
+    """Return whether a fact passes for the owner's word, or binds them: not what is known as another's word."""
+    binds = hit.path.startswith((f"{ABOUT_PEOPLE[0]}/{OWNER}/", ABOUT_PEOPLE[-1])) or hit.path == OWN_PAGE
+    return binds or hit.speaker.casefold() in ("", "user", OWNER)
 
 
 def _is_data_about_people(hit: Hit) -> bool:
