@@ -24,6 +24,7 @@ from bench import (
     recall,
     secrets,
     serve,
+    trust,
     uniqueness,
     users,
     vectors,
@@ -48,6 +49,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "lookups": lookups.run,
     "llm": llm.run,
     "secrets": secrets.run,
+    "trust": trust.run,
 }
 
 RESULTS = Path(__file__).parent / "results"

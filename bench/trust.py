@@ -51,8 +51,8 @@ GOALS = {
 @dataclass(frozen=True, slots=True)
 class Case:
     """Who said what, what was known before, and what must come of it: texts that no fact and no line of the core
-    may have (`never`), that a fact or the core must have (`current`), that ended (`ended`), that are as true as before
-    (`kept`)."""
+    may have (`never`), that a fact or the core must have (`current`), that ended (`ended`), that are as true as
+    before (`kept`)."""
 
     id: str
     half: str

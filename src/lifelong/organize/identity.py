@@ -16,14 +16,9 @@ from lifelong.organize.facts import parse_facts
 from lifelong.organize.rules.subjects import NAMELESS, display_name
 from lifelong.storage.base import Transaction
 from lifelong.text.words import fold
-from lifelong.types import StoredRecord
+from lifelong.types import StoredRecord, UserMessage
 
 MAX_AGENTS = 1_000  # whose addresses are compared
-
-_AGENT_OF_RECORD = (
-    "SELECT s.agent_id FROM session_history h JOIN sessions s ON s.id = h.session_id "
-    "JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND h.id = ?"
-)
 
 
 class Identities:
@@ -62,9 +57,11 @@ class Identities:
 
     def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
         """Return the record with the name of who speaks in it."""
-        speaker = getattr(recorded.record, "speaker", "")
-        name = self.name(speaker, agent_id)
-        return recorded if name == speaker else replace(recorded, record=replace(recorded.record, speaker=name))
+        record = recorded.record
+        if not isinstance(record, UserMessage):
+            return recorded
+        name = self.name(record.speaker, agent_id)
+        return recorded if name == record.speaker else replace(recorded, record=replace(record, speaker=name))
 
     def _is_owners(self, address: str) -> bool:
         return address in NAMELESS or fold(address) == fold(self._owner)
@@ -80,9 +77,10 @@ class Identities:
         if fold(speaker) == fold(display_name(self._owner)) and not NAMELESS.isdisjoint(others):
             return True
         page = DocumentRows(self._tx, self._owner).at(f"{MEMORY_ROOT}/people/{slug_of(speaker)}")
-        first = min((record for fact in parse_facts(page.body) for record in fact.records), default=0) if page else 0
-        row = self._tx.one(_AGENT_OF_RECORD, self._owner, first) if first else None
-        holder = self._address(row[0]) if row else None
+        first = (
+            min((record for fact in parse_facts(page.body) for record in fact.records), default=0) if page else 0
+        )
+        holder = self._address(Agents(self._tx).of_record(self._owner, first)) if first else None
         return holder is not None and holder[0] == connector and holder[1] != user
 
     @property
@@ -96,7 +94,6 @@ class Identities:
     def _address(self, agent_id: str) -> tuple[str, str] | None:
         if agent_id not in self._addresses:
             known = Agents(self._tx).find_row(agent_id) if agent_id else None
-            descriptor = Agents(self._tx).get(known.owner, known.id).descriptor if known else None
-            is_user = isinstance(descriptor, User)
-            self._addresses[agent_id] = (descriptor.connector, descriptor.user_id) if is_user else None
+            found = Agents(self._tx).get(known.owner, known.id).descriptor if known else None
+            self._addresses[agent_id] = (found.connector, found.user_id) if isinstance(found, User) else None
         return self._addresses[agent_id]

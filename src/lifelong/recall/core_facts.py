@@ -154,7 +154,9 @@ class _Core:
         found = self._found()
         candidates = [one for item in found for one in self._standing(item)]
         said = [one.said for one in candidates]
-        said += [one for item in found if item.kind == "record" and not item.until for one in self._sentences(item)]
+        said += [
+            one for item in found if item.kind == "record" and not item.until for one in self._sentences(item)
+        ]
         here = self._here()
         elsewhere = {item.record_id for item in found if here and self._folder(item.agent_id) not in {"", *here}}
         said = [one for one in said if one.record_id not in elsewhere]
@@ -293,8 +295,8 @@ class _Core:
         return fold(name or (self._identities.address(agent_id) if self._identities.is_guest(agent_id) else ""))
 
     def _expected(self, candidates: Sequence[_Candidate]) -> set[str]:
-        """Return who may talk to the conversation's agent though nobody has spoken yet: the owner, its address, and
-        who talked to it before. None where the owner has no name, or nobody talks to it."""
+        """Return who may talk to the conversation's agent though nobody has spoken yet: the owner, its address,
+        and who talked to it before. None where the owner has no name, or nobody talks to it."""
         agent_id = self._conversation.agent_id
         address = self._identities.address(agent_id)
         if self._owner == DEFAULT_OWNER or not address:

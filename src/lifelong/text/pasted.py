@@ -48,20 +48,25 @@ _WORKS_ON = (
     r"|condens\w+|spell-?check|grammar|classif\w+|sentiment|extract|reply|repl(?:y|ies) to|respond to|answer"
     r"|polish|reformulat\w+|in (?:english|german|french|spanish|italian|portuguese|dutch|japanese|chinese|latin)"
     r"|into (?:\w+ )?(?:english|german|french|spanish|italian|portuguese|dutch|japanese|chinese|latin)"
-    r"|sounds? (?:more|less|like|better|ok\w*|good|polite|natural|right)|means?|say(?:s|ing)?|reads?|writ(?:es?|ten)"
+    r"|sounds? (?:more|less|like|better|ok\w*|good|polite|natural|right)|means?|say(?:s|ing)?|reads?"
+    r"|writ(?:es?|ten)"
     r"|wrote|author|improve|spelling|typos?|wording|feedback|opinion|think (?:of|about)|make of|feel about"
     r"|ubersetz\w*|zusammenfass\w*|fasse?\b.{0,40}\bzusammen|korrigier\w*|korrektur\w*|umschreib\w*|umformulier\w*"
-    r"|formulier\w*|verbesser\w*|findest|findet|haltst|haltet|halten sie|kurz(?:e|en)|beantwort\w*|bedeutet|heisst|auf (?:englisch|deutsch|franzosisch|spanisch"
+    r"|formulier\w*|verbesser\w*|findest|findet|haltst|haltet|halten sie|kurz(?:e|en)|beantwort\w*|bedeutet"
+    r"|heisst|auf (?:englisch|deutsch|franzosisch|spanisch"
     r"|italienisch)|ins (?:englische|deutsche|franzosische|spanische|italienische)|geschrieben"
     r"|traduc\w+|traduzca\w*|resum\w+|corri[gj]\w+|reescrib\w*|reformula\w*|parafrase\w*|acorta\w*|responde\w*"
-    r"|contesta\w*|significa\w*|mejora\w*|te parece|opinas|piensas|al (?:ingles|aleman|frances|espanol|italiano)|en (?:ingles|aleman|frances"
+    r"|contesta\w*|significa\w*|mejora\w*|te parece|opinas|piensas|al (?:ingles|aleman|frances|espanol"
+    r"|italiano)|en (?:ingles|aleman|frances"
     r"|espanol|italiano)"
-    r"|tradui\w+|corrige[rz]?|reecri\w+|reformule[rz]?|raccourci\w*|repond\w*|veut dire|signifie|ameliore\w*|penses|pensez"
+    r"|tradui\w+|corrige[rz]?|reecri\w+|reformule[rz]?|raccourci\w*|repond\w*|veut dire|signifie|ameliore\w*"
+    r"|penses|pensez"
     r"|en (?:anglais|allemand|espagnol|italien|francais))"
 )
 _STRONGLY = (
     r"(?:translate|summari[sz]e|proof-?read|rewrite|re-?phrase|paraphrase|reword|shorten|classify|correct|edit"
-    r"|ubersetze?n?|korrigiere?n?|formuliere?n?|fasse?|kurze|kurzen|traduce|traduzca|traducir|resume|resumir|corrige"
+    r"|ubersetze?n?|korrigiere?n?|formuliere?n?|fasse?|kurze|kurzen|traduce|traduzca|traducir|resume|resumir"
+    r"|corrige"
     r"|corregir|reescribe|traduis|traduire|traduisez|resumer|resumez|corriger|corrigez|reformule|reformuler)"
 )
 """What is done to nothing but texts: needs no word for the text before a colon."""
@@ -81,11 +86,12 @@ _POLITE = (
     r"|s'il te plait)[, ]+){0,4}"
 )
 _POINTS = (
-    rf" (?:\w+ )?(?:{_TEXT}|{_JUDGED})\b|\s*[,.?!:]|\s*$| (?:for|to|in|into|from|by|on|please|me|more|as|is|are|was|be"
+    rf" (?:\w+ )?(?:{_TEXT}|{_JUDGED})\b|\s*[,.?!:]|\s*$| (?:for|to|in|into|from|by|on|please|me|more|as|is"
+    rf"|are|was|be"
     r"|really|just|today|here|up|down|look\w*|sound\w*|seem\w*|land\w*|came|mean\w*|says?|writ\w*|auf|ins|bitte"
     r"|zusammen|hoflicher|ist|korrigier\w*|ubersetz\w*|al|en|es|una?|est|du|une|por)\b"
 )
-"""What follows a "this" that means a text, and not a thing: "this sentence", "this into French", but "this city"."""
+"""What follows a "this" that means a text, and not a thing: "this sentence", "this into French"; not "this city"."""
 _STATES = (
     r"(?:no|yes|yeah|that|this|it|these|he|she|they|you|i(?! (?:just )?(?:got|received|found|saw|need|want|have"
     r" to))|i'm|i've|i'll|we|my|our|nein|ja|das|dies\w*|es|er|sie|ich(?! (?:brauche|habe))|wir|mein\w*|si|esto|eso"
@@ -93,25 +99,30 @@ _STATES = (
 )
 """How somebody begins who tells something, and does not ask."""
 _TELLS_ME = (
-    r"\b(?:remember|note (?:this|that|down|it)|keep|bear|you (?:\w+ ){0,3}know|save|store|memori[sz]e|forget|listen"
-    r"|(?:answer|tell) me this|(?:hear|get) this|(?:let me|i(?:'ve got| have)? (?:to|must)) (?:correct|fix|clarify|add)"
+    r"\b(?:remember|note (?:this|that|down|it)|keep|bear|you (?:\w+ ){0,3}know|save|store|memori[sz]e|forget"
+    r"|listen"
+    r"|(?:answer|tell) me this|(?:hear|get) this|(?:let me|i(?:'ve got| have)? (?:to|must)) (?:correct|fix"
+    r"|clarify|add)"
     r"|merk\w*|notier\w*|wisse|vergiss|speicher\w*|recuerda\w*|anota\w*|apunta\w*|guarda\w*"
     r"|no olvides|retiens|retenez|souviens|n'oublie|n'oubliez|sache)\b"
 )
 """How somebody announces their own words: "remember this: I'm allergic to nuts"."""
 _OWN_TEXT = (
-    r"\b(?:my|our|meine?n?|unsere?n?|mi|mon|ma|notre) (?:\w+ )?(?:own )?(?:bio|cv|resume|profile|introduction|intro"
+    r"\b(?:my|our|meine?n?|unsere?n?|mi|mon|ma|notre) (?:\w+ )?(?:own )?(?:bio|cv|resume|profile|introduction"
+    r"|intro"
     r"|statement|lebenslauf|profil|vorstellung|curriculo|curriculum|perfil|presentacion|presentation|parcours)\b"
 )
 _SPOKE = (
     r"\b(?:wrote|writes|written|said|says|saying|messaged|texted|told (?:me|us|him|her|them)|posted|reads|read|ran"
-    r"|claims?|claimed|complain(?:s|ed)|tweeted|comment(?:s|ed)|announce[sd]|shout(?:s|ed)|explain(?:s|ed)|repl(?:ied|ies)|answer(?:ed|s)|mailed|emailed|e-mailed|sent|sends|puts? it|sings?|sang"
+    r"|claims?|claimed|complain(?:s|ed)|tweeted|comment(?:s|ed)|announce[sd]|shout(?:s|ed)|explain(?:s|ed)"
+    r"|repl(?:ied|ies)|answer(?:ed|s)|mailed|emailed|e-mailed|sent|sends|puts? it|sings?|sang"
     r"|schrieb|schreibt|geschrieben|sagte?|gesagt|meinte?|gemeint|antwortete?|geantwortet|geschickt|steht"
     r"|escribio|escribe|escrito|dijo|dice|dicho|respondio|mando|enviado|envio|pone|canta"
     r"|ecrit|a dit|disait|repondu|envoye|chante)\b"
 )
 _I_SPOKE = (
-    r"\b(?:i|we|i've|we've|ich|wir|yo|je|j'ai|nous|on a)\b(?: \w+){0,4}? (?:wrote|said|say|told|tell|texted|messaged"
+    r"\b(?:i|we|i've|we've|ich|wir|yo|je|j'ai|nous|on a)\b(?: \w+){0,4}? (?:wrote|said|say|told|tell|texted"
+    r"|messaged"
     r"|posted|replied|answered|repeat|mean|meant|sagte|gesagt|schrieb|geschrieben|meine|antwortete|dit|ecrit"
     r"|repondu)\b|\b(?:he (?:dicho|escrito)|le dije|les dije|escribi)\b"
 )
@@ -133,7 +144,8 @@ _GREETS = (
 _SIGNS_OFF = (
     r"(?:(?:best|kind|warm|many)(?: (?:regards|wishes))?|regards|sincerely|yours(?: \w+)?|cheers|love|thanks"
     r"|thank you|(?:viele|liebe|beste|herzliche|schone|mit freundlichen) grusse?n?|gruss|mfg|lg|(?:un|muchos)"
-    r" (?:cordial )?saludos?|saludos(?: cordiales)?|un abrazo|atentamente|cordialement|bien a (?:toi|vous)|amicalement"
+    r" (?:cordial )?saludos?|saludos(?: cordiales)?|un abrazo|atentamente|cordialement|bien a (?:toi|vous)"
+    r"|amicalement"
     r"|bises|salutations)[,.!]?"
 )
 _IMAGINED = (
@@ -141,32 +153,36 @@ _IMAGINED = (
     r"|act (?:as|like)|you play|fantasi[sz]e|picture this|vor,?|so tun|stellen sie sich vor|tu so,? als"
     r"|tun wir so|rollenspiel|spiel\w* wir|imagina|imaginemos|imaginate|finge|fingamos|haz como si|juguemos"
     r"|imagine[rz]?|imaginons|fais comme si|faisons comme si|jeu de role|on dirait que)\b"
-    r"|let's (?:say|assume|play) (?:that )?|(?:in|from) (?:my|our|the|this|a|his|her) (?:\w+ )?(?:novel|story|book|film"
+    r"|let's (?:say|assume|play) (?:that )?|(?:in|from) (?:my|our|the|this|a|his|her) (?:\w+ )?(?:novel|story"
+    r"|book|film"
     r"|movie|play|game|dream|song|poem|script|screenplay|campaign)\b|(?:in|aus) (?:meinem|dem|einem) (?:roman|buch"
     r"|film|traum|spiel|lied)\b|en (?:mi|la|el) (?:novela|cuento|pelicula|juego|sueno|cancion)\b"
     r"|dans (?:mon|le|la) (?:roman|livre|film|jeu|reve|chanson)\b)"
 )
 _SUPPOSED = (
-    r"(?:(?:but |and |so |now )?(?:suppose|supposing|assume|assuming|hypothetically|say|what if|angenommen|nehmen wir"
+    r"(?:(?:but |and |so |now )?(?:suppose|supposing|assume|assuming|hypothetically|say|what if|angenommen"
+    r"|nehmen wir"
     r" an|gesetzt den fall|was ware,? wenn|supongamos|supon|pongamos|y si|que pasaria si|supposons|admettons"
     r"|mettons|et si)\b"
     r"|(?:if|wenn|falls|si)\b.{0,120}\b(?:would|could|'d|might|wurden?|ware|hatte|konnte|\w{2,}ria[ns]?"
-    r"|\w{2,}rai(?:s|t|ent))\b|.{0,120}\b(?:as (?:if|though) i|als ob ich|como si yo|comme si j)\b|i (?:dreamt|dreamed)\b|ich habe getraumt|sone que|j'ai reve)"
+    r"|\w{2,}rai(?:s|t|ent))\b|.{0,120}\b(?:as (?:if|though) i|als ob ich|como si yo|comme si j)\b|i (?:dreamt"
+    r"|dreamed)\b|ich habe getraumt|sone que|j'ai reve)"
 )
 _BACK_TO_WORK = r"\bif (?:you|u)\b|\bwenn du\b|\bsi (?:tu|vous)\b"
 
 _LABEL = re.compile(
-    r"(?:[\[(]?\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?[\])]?\s*[-–—,|]?\s*)?"
-    r"[*_<\[]{0,2}([A-ZÀ-Þ][\w.'’-]*(?: [A-ZÀ-Þ][\w.'’-]*){0,2})[*_>\]]{0,2}"
+    r"(?:[\[(]?\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?[\])]?\s*[-\u2013\u2014,|]?\s*)?"
+    r"[*_<\[]{0,2}([A-ZÀ-Þ][\w.'\u2019-]*(?: [A-ZÀ-Þ][\w.'\u2019-]*){0,2})[*_>\]]{0,2}"
     r"(?: ?[\[(][^\])\n]{1,20}[\])])?[ \u00a0]?:[*_]{0,2}\s+(?=\S)"
 )
 _TOPICS = word_set(
-    """note notes update ps nb fyi edit reminder fact facts important correction also btw background context me
-    about info information summary status question answer problem issue goal goals plan plans todo tip warning
+    """inferred note notes update ps nb fyi edit reminder fact facts important correction also btw background context
+    me     about info information summary status question answer problem issue goal goals plan plans todo tip warning
     today yesterday tomorrow tonight now later name home address city job work employer diet food allergy allergies
     health family hobby hobbies pets birthday age phone email budget rule rules preference preferences style tone
-    language schedule deadline decision reason result result lesson conclusion option example disclaimer idea news
-    notiz hinweis nachtrag info wichtig korrektur ubrigens frage antwort ziel plan regel regeln name wohnort adresse
+    language schedule deadline decision reason result lesson conclusion option example disclaimer idea news
+    notiz hinweis nachtrag info wichtig korrektur ubrigens frage antwort ziel plan regel regeln name wohnort
+    adresse
     stadt beruf arbeit arbeitgeber ernahrung allergie allergien gesundheit familie hobbys geburtstag alter telefon
     vorlieben sprache termin entscheidung grund ergebnis beispiel heute morgen gestern
     nota notas posdata pd importante aviso recordatorio correccion pregunta respuesta objetivo regla reglas nombre
@@ -254,7 +270,7 @@ def greeted(line: str) -> str:
 
 def _before_colon(sentence: str) -> tuple[str, int]:
     """Return what stands before the first colon or dash of a sentence, and where it goes on; 0 without one."""
-    found = re.search(r":(?=\s|$)|\s[-–—]\s", sentence[:MAX_FRAME_CHARS])
+    found = re.search(r":(?=\s|$)|\s[-\u2013\u2014]\s", sentence[:MAX_FRAME_CHARS])
     return (sentence[: found.start()], found.end()) if found else (sentence[:MAX_FRAME_CHARS], 0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from lifelong.text.pasted import find_frame, greeted, is_head, is_own_speech, signs_off, speaks
@@ -15,12 +16,14 @@ MAX_TEXT_CHARS = 20_000  # of one message that are read; longer text was pasted
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 4, 500
 MIN_QUOTED_WORDS = 3  # fewer in quotation marks are a name or a title
 MIN_TEXT_WORDS = 3  # fewer words are no text that somebody pastes
+MAX_TEXT_READ = 600  # of what follows a sentence that presents it
+MAX_FRAMES, MAX_BLOCKS, MAX_QUOTATIONS = 40, 200, 100  # of one message; one with more is pasted
 
 MARK = re.compile(r"(?:(?:[-*+•>#|]+|\d{1,3}[.)])\s+|\*\*|Inferred:\s+)+")
 _BLOCK = re.compile(
-    r"(?P<fence>```|~~~|'''|\"\"\")[^\n]*\n.*?(?:\n\s*(?P=fence)|\Z)|<(?P<tag>[a-z][\w-]*)\b[^<>\n]*>.*?</(?P=tag)>",
-    re.DOTALL | re.IGNORECASE,
+    r"(?P<fence>```|~~~|'''|\"\"\")[^\n]*\n.*?(?:\n[ \t]{0,8}(?P=fence)|\Z)", re.DOTALL | re.IGNORECASE
 )
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,200})?>")
 _QUOTED = re.compile(
     r"\"[^\"\n]{2,2000}\"|[\u201c\u201e][^\u201c\u201d\u201e\n]{2,2000}[\u201c\u201d]|«[^«»\n]{2,2000}»"
     r"|(?<![\w'])'(?=\w)[^'\n]*(?:'\w[^'\n]*){0,20}'(?!\w)|(?<!\w)\u2018[^\u2018\n]{2,2000}\u2019(?!\w)"
@@ -30,10 +33,11 @@ _NOT_PROSE = re.compile(
     r"|at \S+ \(\S+:\d+"
 )
 _CODE_LINE = re.compile(
-    r"\s*(?:(?:def|class|return|import|from \S+ import|const|let|var|function|public|private|SELECT|INSERT|UPDATE"
-    r"|#include|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*[;{}]\s*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)\s*)"
+    r"(?:def|class|return|import|from \S+ import|const|let|var|function|public|private|SELECT|INSERT|UPDATE"
+    r"|#include"
+    r"|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)"
 )
-_COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;;|<!--)")
+_COMMENT_LINE = re.compile(r"#|//|/\*|\*|--|;;|<!--")
 _OPENS_BLOCK = re.compile(r"\s*(?:[\"'\u201c\u201e\u2018«>]|```|~~~|<\w)")
 
 
@@ -59,13 +63,13 @@ def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
     masked = _without_blocks(text)
     spoken = _quotations(masked)
     own: list[_Part] = []
-    letter = _letter(masked, names)
+    letter, last, frames = _letter(masked, names), len(masked.rstrip()), 0
     for part in _located(masked):
-        if part.start >= letter:
+        if part.start >= letter or frames > MAX_FRAMES or (len(spoken) > MAX_QUOTATIONS and own):
             break
         if any(start < part.end and part.start < end for start, end in spoken):
             continue
-        ends_line = part.end >= len(masked.rstrip()) or "\n" in masked[part.end : part.end + 2]
+        ends_line = part.end >= last or "\n" in masked[part.end : part.end + 2]
         frame = find_frame(part.text, ends_line=ends_line, names=names)
         if frame is None:
             own.append(part)
@@ -73,14 +77,15 @@ def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
         if frame.at is None:
             continue
         at = part.start + frame.at
-        follows = masked[at:]
+        frames += 1
+        follows = masked[at : at + MAX_TEXT_READ]
         if frame.if_spoken and not speaks(follows):
             own.append(part)
             continue
         if frame.at and _OPENS_BLOCK.match(text, at):
             own.append(part)  # what is pasted has an end of its own
             continue
-        if frame.is_request and frame.at == len(part.text) and len(WORD.findall(follows[:200])) < MIN_TEXT_WORDS:
+        if frame.is_request and frame.at == len(part.text) and len(WORD.findall(follows)) < MIN_TEXT_WORDS:
             own = [] if masked == text and not spoken and ">" not in text else own
             own.append(part)
             continue
@@ -101,23 +106,43 @@ def _located(text: str) -> Iterator[_Part]:
 def _without_blocks(text: str) -> str:
     """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, and of code
     and its comments."""
-    if "```" in text or "~~~" in text or "'''" in text or '"""' in text or "</" in text:
+    if "```" in text or "~~~" in text or "'''" in text or '"""' in text:
         text = _BLOCK.sub(lambda found: "\n" * len(found[0]), text)
+    for start, end in _marked(text):
+        text = text[:start] + "\n" * (end - start) + text[end:]
     if "\n" not in text:
         return text
     lines = text.split("\n")
-    is_code = [_CODE_LINE.fullmatch(line) is not None for line in lines]
+    is_code = [_is_code(line.strip()) for line in lines]
     if any(is_code):
-        dropped = (code or _COMMENT_LINE.match(line) for code, line in zip(is_code, lines, strict=True))
+        dropped = (code or _COMMENT_LINE.match(line.lstrip()) for code, line in zip(is_code, lines, strict=True))
         lines = ["\n" * len(line) if drop else line for drop, line in zip(dropped, lines, strict=True)]
     return "\n".join(lines)
 
 
+def _marked(text: str) -> list[tuple[int, int]]:
+    """Return where a text stands between two tags: "<mail>…</mail>"."""
+    blocks: list[tuple[int, int]] = []
+    opened: dict[str, int] = {}
+    for found in _TAG.finditer(text) if "</" in text else ():
+        tag = found[2].lower()
+        if not found[1]:
+            opened.setdefault(tag, found.start())
+        elif tag in opened:
+            blocks.append((opened[tag], found.end()))
+            opened.clear()
+    return blocks[:MAX_BLOCKS]
+
+
+def _is_code(line: str) -> bool:
+    return line.endswith((";", "{", "}")) or _CODE_LINE.fullmatch(line) is not None
+
+
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Return where somebody else speaks in quotation marks."""
+    """Return where somebody else speaks in quotation marks; of more than are read, one more."""
     return [
         found.span()
-        for found in _QUOTED.finditer(text)
+        for found in islice(_QUOTED.finditer(text), MAX_QUOTATIONS + 1)
         if len(WORD.findall(found[0])) >= MIN_QUOTED_WORDS
         and speaks(found[0])
         and not is_own_speech(text[max(0, found.start() - 200) : found.start()].rpartition("\n")[2])
