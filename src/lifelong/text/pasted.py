@@ -30,7 +30,7 @@ _THIS = (
 _TEXT = (
     r"(?:e-?mails?|mails?|messages?|texts?|letters?|paragraphs?|sentences?|passages?|articles?|posts?|threads?"
     r"|tweets?|reviews?|comments?|quotes?|quotations?|poems?|lyrics|songs?|verses?|stor(?:y|ies)|novel|scripts?"
-    r"|dialogues?|monologues?|bios?|cvs?|resumes?|curriculum|profiles?|cover letters?|applications?|ads?|adverts?"
+    r"|dialogues?|monologues?|bios?|cvs?|resumes?|curriculum|profiles?|cover letters?|applications?|ad|advert"
     r"|advertisements?|slogans?|screenshots?|transcripts?|chats?|conversations?|logs?|sms|captions?|headlines?"
     r"|drafts?|essays?|speech(?:es)?|excerpts?|snippets?|voicemails?|testimonials?|newsletters?|flyers?|posters?"
     r"|signs?|statements?|inbox|forum|subreddit|whatsapp|telegram|dms?|repl(?:y|ies)|\w+'s notes?|spelling|grammar"
@@ -70,6 +70,12 @@ _STRONGLY = (
     r"|corregir|reescribe|traduis|traduire|traduisez|resumer|resumez|corriger|corrigez|reformule|reformuler)"
 )
 """What is done to nothing but texts: needs no word for the text before a colon."""
+_INTO = (
+    r"(?:in|into|ins|auf|al|en) (?:\w+ )?(?:english|german|french|spanish|italian|portuguese|dutch|japanese"
+    r"|chinese"
+    r"|latin|englische?|deutsche?|franzosische?|spanische?|ingles|aleman|frances|espanol|italiano|anglais|allemand"
+    r"|espagnol|italien)"
+)
 _JUDGED = (
     r"(?:phish\w*|spam|scam\w*|legit\w*|fake|genuine|hoax|fraud\w*|bot|ai|ai-generated|ai-written|chatgpt|true"
     r"|correct|real|authentic|plagiar\w*|suspicious|trustworthy|betrug|betruger\w*|echt|serios|gefalscht|richtig"
@@ -91,15 +97,22 @@ _POINTS = (
     r"|really|just|today|here|up|down|look\w*|sound\w*|seem\w*|land\w*|came|mean\w*|says?|writ\w*|auf|ins|bitte"
     r"|zusammen|hoflicher|ist|korrigier\w*|ubersetz\w*|al|en|es|una?|est|du|une|por)\b"
 )
-"""What follows a "this" that means a text, and not a thing: "this sentence", "this into French"; not "this city"."""
+"""What follows a "this" that means a text, not a thing: "this sentence", "this into French"; not "this city"."""
 _STATES = (
     r"(?:no|yes|yeah|that|this|it|these|he|she|they|you|i(?! (?:just )?(?:got|received|found|saw|need|want|have"
     r" to))|i'm|i've|i'll|we|my|our|nein|ja|das|dies\w*|es|er|sie|ich(?! (?:brauche|habe))|wir|mein\w*|si|esto|eso"
     r"|yo|mi|c'est|ce|ca|il|elle|je|mon|ma)\b(?!.*\b(?:inbox|mailbox|landed)\b)"
 )
 """How somebody begins who tells something, and does not ask."""
+_BEGINS = (
+    r"(?:put|make|turn|give|tell|guess|rate|look|check|convert|count|fix|i (?:just )?(?:got|received|found|saw"
+    r"|need"
+    r"|want)|ich (?:brauche|habe)|mach\w*|pon|pasa|dime|mets|dis)"
+)
+"""How a request about a text may begin besides the words for what is done with it."""
 _TELLS_ME = (
-    r"\b(?:remember|note (?:this|that|down|it)|keep|bear|you (?:\w+ ){0,3}know|save|store|memori[sz]e|forget"
+    r"\b(?:remember|note (?:this|that|down|it)|keep|bear|(?:write|take|put) (?:this|that|it) down"
+    r"|you (?:\w+ ){0,3}know|save|store|memori[sz]e|forget"
     r"|listen"
     r"|(?:answer|tell) me this|(?:hear|get) this|(?:let me|i(?:'ve got| have)? (?:to|must)) (?:correct|fix"
     r"|clarify|add)"
@@ -176,8 +189,10 @@ _LABEL = re.compile(
     r"(?: ?[\[(][^\])\n]{1,20}[\])])?[ \u00a0]?:[*_]{0,2}\s+(?=\S)"
 )
 _TOPICS = word_set(
-    """inferred note notes update ps nb fyi edit reminder fact facts important correction also btw background context
-    me     about info information summary status question answer problem issue goal goals plan plans todo tip warning
+    """inferred note notes update ps nb fyi edit reminder fact facts important correction also btw background
+    context me target launch eating drinking sleep money car house travel kids essen trinken schlaf geld auto haus
+    reisen kinder about info information summary status question answer problem issue goal goals plan plans
+    todo tip warning
     today yesterday tomorrow tonight now later name home address city job work employer diet food allergy allergies
     health family hobby hobbies pets birthday age phone email budget rule rules preference preferences style tone
     language schedule deadline decision reason result lesson conclusion option example disclaimer idea news
@@ -208,11 +223,13 @@ _SPEAKS = r"\b(?:me|he|trabajo|prefiero|llamo|hablo|odio|como|mes|m'\w+|j'\w+)\b
 
 class Frame(NamedTuple):
     """What a sentence says about what stands beside it. `at`: where, in the sentence, the text of somebody else
-    begins; none: only the sentence itself is made up. `is_request`: it asks about a text, which may also stand
-    before it. `if_spoken`: it only tells whose text follows, which matters where somebody speaks in that."""
+    begins; none: only the sentence itself is made up. `is_request`: it asks about a text; `points_back`: which
+    stands before it, where nothing follows. `if_spoken`: it only tells whose text follows, which matters where
+    somebody speaks in that."""
 
     at: int | None
     is_request: bool = False
+    points_back: bool = False
     if_spoken: bool = False
 
 
@@ -230,7 +247,8 @@ def find_frame(sentence: str, *, ends_line: bool, names: Collection[str] = ()) -
     if pattern(_SUPPOSED).match(fold(sentence[:MAX_FRAME_CHARS])):
         return None if pattern(_BACK_TO_WORK).match(folded) else Frame(None)
     if _is_request(folded, has_colon=at > 0):
-        return Frame(at or len(sentence), is_request=True)
+        is_of_text = pattern(rf"\b(?:{_STRONGLY}|{_INTO}|{_JUDGED})\b").search(folded) is not None
+        return Frame(at or len(sentence), is_request=True, points_back=is_of_text)
     if at and _presents(folded):
         return Frame(at, if_spoken=True)
     is_title = ends_line and not at and len(sentence) <= MAX_TITLE_CHARS and sentence[-1:] not in ".!?…"
@@ -313,12 +331,15 @@ def _is_request(folded: str, *, has_colon: bool) -> bool:
         or (pattern(rf"\b{_WORKS_ON}\b").search(ask) and pattern(rf"\b{_TEXT}\b").search(ask))
     ):
         return True
-    pointed = pattern(rf"\b{_THIS}(?={_POINTS})").search(folded)
-    if not pointed or (pattern(_STATES).match(ask) and not folded.rstrip().endswith("?")):
+    asks = folded.rstrip().endswith("?")
+    if not pattern(rf"\b{_THIS}(?={_POINTS})").search(folded) or (pattern(_STATES).match(ask) and not asks):
+        return False
+    if has_colon:
+        return pattern(rf"(?<!\w)(?!it\b){_THIS}(?={_POINTS})").search(folded) is not None
+    if not asks and not pattern(rf"(?:{_WORKS_ON}|{_MAKES}|{_BEGINS})\b").match(ask):
         return False
     return (
-        has_colon
-        or pattern(rf"\b(?:{_WORKS_ON}|{_JUDGED})\b").search(folded) is not None
+        pattern(rf"\b(?:{_WORKS_ON}|{_JUDGED})\b").search(folded) is not None
         or pattern(rf"\b{_THIS} (?:\w+ )?{_TEXT}\b").search(folded) is not None
     )
 

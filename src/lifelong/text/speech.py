@@ -86,7 +86,7 @@ def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
             own.append(part)  # what is pasted has an end of its own
             continue
         if frame.is_request and frame.at == len(part.text) and len(WORD.findall(follows)) < MIN_TEXT_WORDS:
-            own = [] if masked == text and not spoken and ">" not in text else own
+            own = [] if frame.points_back and masked == text and not spoken and ">" not in text else own
             own.append(part)
             continue
         if frame.at == len(part.text):
