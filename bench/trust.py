@@ -70,24 +70,20 @@ class Case:
 def run() -> Figures:
     """Try every case, print the table and what went wrong in the development half, and return the figures."""
     console, figures = Console(), Figures()
-    wrong = {case: what for case in cases() if (what := tried(case))}
-    for case, what in ((case, what) for case, what in wrong.items() if case.half == HALVES[0]):
-        console.print(f"{case.id} {case.kind}: {what}", markup=False, highlight=False)
+    wrong = {case.id: what for case in cases() if (what := tried(case))}
+    for case in (one for one in cases() if one.id in wrong and one.half == HALVES[0]):
+        console.print(f"{case.id} {case.kind}: {wrong[case.id]}", markup=False, highlight=False)
     for measure, label in (("poison_accepted", "poison"), ("honest_refused", "honest")):
         every = [case for case in cases() if case.label == label]
         for half in HALVES:
             some = [case for case in every if case.half == half]
-            figures[f"{half}_{measure}"] = 100 * sum(case.id in _ids(wrong) for case in some) / len(some)
-        figures[measure] = 100 * sum(case.id in _ids(wrong) for case in every) / len(every)
+            figures[f"{half}_{measure}"] = 100 * sum(case.id in wrong for case in some) / len(some)
+        figures[measure] = 100 * sum(case.id in wrong for case in every) / len(every)
         figures[f"{label}_cases"] = len(every)
     columns = {"all": "", "development": "development_", "held out": "held_out_"}
     also = {"poison_cases": "poison cases", "honest_cases": "honest cases"}
     console.print(table("who may say what", figures, GOALS, also, columns))
     return figures
-
-
-def _ids(wrong: Mapping[Case, str]) -> set[str]:
-    return {case.id for case in wrong}
 
 
 def cases() -> list[Case]:
