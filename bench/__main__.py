@@ -26,6 +26,7 @@ from bench import (
     scale,
     secrets,
     serve,
+    trust,
     uniqueness,
     users,
     vectors,
@@ -51,6 +52,7 @@ PARTS: Mapping[str, Callable[[], dict[str, float]]] = {
     "lookups": lookups.run,
     "llm": llm.run,
     "secrets": secrets.run,
+    "trust": trust.run,
     "fire": fire.run,
 }
 

@@ -105,6 +105,15 @@ class Agents:
         )
         return list(_readable(rows))
 
+    def of_record(self, owner: str, record_id: int) -> str:
+        """Return the id of the owner's agent to which a record was said; empty where there is no such record."""
+        row = self._tx.one(
+            "SELECT a.id FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND h.id = ?",
+            *(owner, record_id),
+        )
+        return row[0] if row else ""
+
     def count(self, owner: str) -> int:
         """Return how many agents the owner has, without memory-agents."""
         row = self._tx.one("SELECT count(*) FROM agents WHERE owner = ? AND kind <> 'memory-agent'", owner)

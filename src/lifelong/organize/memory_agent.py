@@ -45,10 +45,11 @@ from lifelong.errors import (
 from lifelong.organize.changesets import commit, end_corrected, rebase
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.draft import Draft
+from lifelong.organize.identity import Identities
 from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox, Lease, inbox_now
 from lifelong.organize.organizer import Organizer, RunResult, Transcript
 from lifelong.organize.review import hold_facts
-from lifelong.organize.write_policy import WritePolicy
+from lifelong.organize.write_policy import DATA, WritePolicy
 from lifelong.recall.feedback import corrected
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
@@ -61,6 +62,7 @@ MAX_SUMMARY_CHARS = 1_000
 MAX_ROUND_SECONDS = 10.0
 MAX_CONFLICT_RETRIES = 5  # of a run whose documents somebody else edited meanwhile
 MAX_LEASES_LOST = 20  # an item that ended its worker more often than this is not tried again
+DATA_BEFORE = 200  # ids before a transcript within which its session's data may be repeated
 PAUSE = timedelta(minutes=1)  # before an item that has to wait is tried again
 MAX_OUTAGE_PAUSE = timedelta(minutes=10)  # between two looks whether the model answers again
 MAX_RETRY_AFTER = timedelta(days=1)  # that a provider may ask for
@@ -254,7 +256,12 @@ class MemoryAgentRunner:
             raise LeaseLost("What it should organize was forgotten.")
         records = History(tx).between(item.session_id, item.after, item.until)
         left_out = corrected(tx, memory_agent.owner, [recorded.id for recorded in records])
-        kept = tuple(recorded for recorded in records if recorded.id not in left_out)
+        identities = Identities(tx, memory_agent.owner)
+        kept = tuple(
+            identities.named(recorded, source.id if source else "")
+            for recorded in records
+            if recorded.id not in left_out
+        )
         foreground = bool(source and is_foreground(source.kind))
         found = Transcript(
             owner=memory_agent.owner,
@@ -270,6 +277,12 @@ class MemoryAgentRunner:
             recent=partial(self._database.read, partial(self._recent, agent=memory_agent)),
             inbox_id=item.id,
             agent=cache_key(Agents(tx).get(source.owner, source.id).descriptor) if source else "",
+            is_guest=source is not None and identities.is_guest(source.id),
+            data_before=tuple(
+                one
+                for one in History(tx).between(item.session_id, max(item.after - DATA_BEFORE, 0), item.after)
+                if one.record.provenance in DATA
+            ),
         )
         return found, erasure_count(tx, memory_agent.owner)
 

@@ -18,7 +18,8 @@ class Transcript:
     """The records of one session after `after`, up to `until`, and the same as Markdown. `foreground`: a person
     takes part; `user_address` is used as a name where no record has a speaker; `project` is the folder that the
     agent works in, if that is known; `agent` is its address, like `/cron/backup`. `recent` returns the notes of
-    the memory-agent's last runs. `inbox_id` is the inbox item."""
+    the memory-agent's last runs. `inbox_id` is the inbox item. `is_guest`: another person than the owner speaks.
+    `data_before` are the last outputs of tools and web pages before these records, in the same session."""
 
     owner: str
     agent_id: str
@@ -33,6 +34,8 @@ class Transcript:
     recent: Callable[[], str] = str
     inbox_id: int | None = None
     agent: str = ""
+    is_guest: bool = False
+    data_before: tuple[StoredRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,10 @@ class WritePolicy:
         self._reviews = reviews
         self._records = {recorded.id: recorded for recorded in transcript.records}
         self._provenance = provenance
+        self._heard_data = [
+            *transcript.data_before,
+            *(one for one in transcript.records if one.record.provenance in DATA),
+        ]
         self._foreground = transcript.foreground
         speakers = (
             getattr(one.record, "speaker", "") for one in transcript.records if one.record.provenance == "user"
@@ -239,11 +243,13 @@ class WritePolicy:
         cited = [self._records[record] for record in fact.records if record in self._records]
         source = _source(cited, earlier)
         if not source and self._echoes_data(fact.text, self._own_words(path, cited)):
-            source = next(r.record.provenance for r in self._records.values() if r.record.provenance in DATA)
+            words = content_words(fact.text)
+            heard = max(zip(self._heard_data, self._data, strict=True), key=lambda one: len(words & one[1]))
+            source = heard[0].record.provenance
         return source
 
     def _data_record(self, fact: Fact) -> int:
-        data = [one for one, recorded in self._records.items() if recorded.record.provenance in DATA]
+        data = [recorded.id for recorded in self._heard_data]
         return next((one for one in fact.records if one in data), data[0] if data else fact.records[0])
 
     def _may_inform(self, path: str, source: str, fact: Fact) -> bool:
@@ -344,7 +350,7 @@ class WritePolicy:
 
     @cached_property
     def _data(self) -> list[set[str]]:
-        return [content_words(_text(r)) for r in self._records.values() if r.record.provenance in DATA]
+        return [content_words(_text(recorded)) for recorded in self._heard_data]
 
     def _echoes_data(self, text: str, speech: Iterable[StoredRecord], margin: int = 1) -> bool:
         """Return whether the words are mostly those of a tool or a web page, and clearly more than of the

@@ -26,6 +26,7 @@ from lifelong.journal.service import JournalService
 from lifelong.journal.session_context import CHARS_PER_TOKEN, token_thirds
 from lifelong.organize.binding import DEFAULT_OWNER
 from lifelong.organize.facts import HOST
+from lifelong.organize.identity import Identities
 from lifelong.recall.candidates import SearchFilter
 from lifelong.recall.core_facts import (
     MAX_AGENTS,
@@ -345,11 +346,12 @@ class ContextBuilder:
         """Leave out private matters of people who are not in the conversation, where it is known who is."""
         private = {one.id: one for one, _ in lines if is_private(one.text)} if conversation.speakers else {}
         speakers = Items(tx, self._owner).speaker_of({one.record_id for one in private.values() if one.record_id})
-        present = {"", *map(fold, conversation.speakers)}
+        identities = Identities(tx, self._owner)
+        present = {fold(identities.name(name, conversation.agent_id)) for name in conversation.speakers}
         gone = {
             one.id
             for one in private.values()
-            if fold(speakers.get(one.record_id or 0, (one.speaker,))[0]) not in present
+            if fold(identities.name(*speakers.get(one.record_id or 0, (one.speaker, "")))) not in {"", *present}
         }
         return [line for line in lines if line.hit.id not in gone]
 

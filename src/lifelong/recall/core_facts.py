@@ -20,9 +20,10 @@ from typing import NamedTuple
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import folder_of, is_foreground
 from lifelong.collect.sessions import Sessions
-from lifelong.organize.binding import in_first_person, person_named
+from lifelong.organize.binding import DEFAULT_OWNER, in_first_person, person_named
 from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
 from lifelong.organize.facts import HOST, PEOPLE
+from lifelong.organize.identity import Identities
 from lifelong.recall.analyzer import stem_number
 from lifelong.recall.feedback import FeedbackRows
 from lifelong.recall.index_writer import text_of
@@ -92,6 +93,7 @@ class _Candidate:
     essence: str
     stems: frozenset[str]
     whole: str
+    speaker: str
 
     @property
     def age(self) -> tuple[datetime, int]:
@@ -100,7 +102,7 @@ class _Candidate:
     @property
     def said(self) -> Statement:
         at, record = self.found.at, self.found.record_id or 0
-        return Statement(self.essence, at, record, _speaker_of(self.found), self.kind, whole=self.whole)
+        return Statement(self.essence, at, record, self.speaker, self.kind, whole=self.whole)
 
 
 class Core(NamedTuple):
@@ -142,6 +144,7 @@ class _Core:
         self._owner = owner
         self._conversation = conversation
         self._items = Items(tx, owner)
+        self._identities = Identities(tx, owner)
         self._documents = DocumentRows(tx, owner)
         self._paths: dict[str, str] = {}
         self._works_alone: dict[str, bool] = {}
@@ -180,7 +183,9 @@ class _Core:
 
     def _later(self, found: Sequence[FoundItem], candidates: Sequence[_Candidate]) -> NewerStatements:
         said = [one.said for one in candidates]
-        said += [one for item in found if item.kind == "record" and not item.until for one in _sentences(item)]
+        said += [
+            one for item in found if item.kind == "record" and not item.until for one in self._sentences(item)
+        ]
         here = self._here()
         elsewhere = {item.record_id for item in found if here and self._folder(item.agent_id) not in {"", *here}}
         said = [one for one in said if one.record_id not in elsewhere]
@@ -239,6 +244,7 @@ class _Core:
             yield _Candidate(
                 *(found, kind, f"{RELAYED if relayed else ''}{shown}", own, essence, content_stems(words)),
                 whole=whole,
+                speaker=self._who(found),
             )
 
     def _is_asked(self, found: FoundItem) -> bool:
@@ -293,13 +299,48 @@ class _Core:
         """Leave out the private matters and the rules of people who are not in the conversation, where it is known
         who is; where it is not, who each of several people is. A person's rule binds nobody else."""
         names = {speaker for one in candidates if (speaker := self._speaker(one.found))}
-        present = {fold(name) for name in self._conversation.speakers}
+        agent_id = self._conversation.agent_id
+        present = {fold(self._identities.name(name, agent_id)) for name in self._conversation.speakers}
+        present = present or self._expected(candidates)
         hidden = PRIVATE | BINDING if present else IDENTITY if len(names) > 1 else frozenset()
         return [one for one in candidates if one.kind not in hidden or self._speaker(one.found) in {"", *present}]
 
     def _speaker(self, found: FoundItem) -> str:
         """Return the name of who said an item, or the record that a fact was made of; folded, empty if unknown."""
-        return fold(found.speaker if found.kind == "record" else self._said_to[found.record_id or 0][0])
+        speaker, agent_id = self._said_to[found.record_id or 0]
+        if found.kind == "record":
+            speaker, agent_id = found.speaker, found.agent_id
+        name = self._identities.name(speaker, agent_id)
+        return fold(name or (self._identities.address(agent_id) if self._identities.is_guest(agent_id) else ""))
+
+    def _expected(self, candidates: Sequence[_Candidate]) -> set[str]:
+        """Return who may talk to the conversation's agent though nobody has spoken yet: the owner, its address,
+        and who talked to it before. None where the owner has no name, or nobody talks to it."""
+        agent_id = self._conversation.agent_id
+        address = self._identities.address(agent_id)
+        if self._owner == DEFAULT_OWNER or not address:
+            return set()
+        spoke = {self._speaker(one.found) for one in candidates if self._agent_of(one.found) == agent_id}
+        own = set() if self._identities.is_guest(agent_id) else {fold(self._person)}
+        return {fold(address)} | own | spoke - {""}
+
+    def _agent_of(self, found: FoundItem) -> str:
+        return found.agent_id or self._said_to[found.record_id or 0][1]
+
+    def _who(self, found: FoundItem) -> str:
+        """Return whose word an item is, by name or else by address: what one says replaces nothing of another."""
+        if found.trust == "system":
+            return HOST
+        if found.kind != "record":
+            return found.speaker
+        return self._identities.name(found.speaker, found.agent_id) or self._identities.address(found.agent_id)
+
+    def _sentences(self, found: FoundItem) -> Iterator[Statement]:
+        """Yield what the user or the host said in a record, each sentence."""
+        if found.trust in ("user", "system"):
+            whole = _own_words(found)[:MAX_TEXT_CHARS]
+            for one in sentences(whole):
+                yield Statement(one, found.at, found.record_id or 0, self._who(found), whole=whole)
 
     def _of_project(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Leave out the rules of another project than the agent's, or than the one that the message names."""
@@ -413,37 +454,26 @@ def _up_to_date(
         if record and last.record_id not in standing_records and (last.record_id, one.kind) not in shown:
             shown.add((last.record_id, one.kind))
             text = last.whole if len(last.whole) <= MAX_WHOLE_CHARS else last.text
-            yield _Candidate(record, one.kind, text, one.own, last.text, content_stems(text), last.whole)
+            stems = content_stems(text)
+            yield _Candidate(record, one.kind, text, one.own, last.text, stems, last.whole, last.speaker)
 
 
 def _own_words(found: FoundItem) -> str:
     """Return what a record says, without what its speaker pasted or only asks about; or what a fact says."""
     if found.kind != "record":
-        return _said(found.text) if found.trust == "user" else found.text
-    return _record_words(found.type, found.data, found.trust == "user")
+        return _said(found.text, found.speaker) if found.trust == "user" else found.text
+    return _record_words(found.type, found.data, found.speaker, found.trust == "user")
 
 
 @lru_cache(maxsize=4 * MAX_CANDIDATES)
-def _record_words(type_: str, data: str, is_users: bool) -> str:
+def _record_words(type_: str, data: str, speaker: str, is_users: bool) -> str:
     text = text_of(type_, data)
-    return _said(text) if is_users else text
+    return _said(text, speaker) if is_users else text
 
 
 @lru_cache(maxsize=4 * MAX_CANDIDATES)
-def _said(text: str) -> str:
-    return "\n".join(own_sentences(text))
-
-
-def _sentences(found: FoundItem) -> Iterator[Statement]:
-    """Yield what the user or the host said in a record, each sentence."""
-    if found.trust in ("user", "system"):
-        whole = _own_words(found)[:MAX_TEXT_CHARS]
-        for one in sentences(whole):
-            yield Statement(one, found.at, found.record_id or 0, _speaker_of(found), whole=whole)
-
-
-def _speaker_of(found: FoundItem) -> str:
-    return HOST if found.trust == "system" else found.speaker
+def _said(text: str, speaker: str) -> str:
+    return "\n".join(own_sentences(text, speaker))
 
 
 def _folder(agent: Agent) -> str:

@@ -121,9 +121,16 @@ HAPPENED = (
 """What only happened cannot change any more."""
 _SPLIT = r"(?:split up|divorced|getrennt|geschieden|separad|divorciad|separe|divorce)"
 _COUPLE = (
-    r"\b(?:married|wife|husband|partner|engaged|dating|together|verheiratet|zusammen|casad[oa]s?"
+    r"\b(?:married|wife|husband|girlfriend|boyfriend|partner|engaged|dating|together|verheiratet|zusammen|casad[oa]s?"
     r"|pareja|mariee?s?)\b"
 )
+_BREAKS_UP = (
+    r"\b([^\W\d_]+) and i(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up\b"
+    r"|\bi(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up with ([^\W\d_]+)"
+    r"|\b([^\W\d_]+) und ich haben uns getrennt\b|\b([^\W\d_]+) y yo (?:hemos roto|lo hemos dejado)\b"
+    r"|\b([^\W\d_]+) et moi,?(?: on| nous)? (?:s'est|nous sommes|avons) (?:separes|rompu)\b"
+)
+_INSTEAD_OF = r"\b(?:instead of|rather than|statt|en vez de|au lieu de)(?: at| bei| en| chez)? ([^.,;!?]{2,40})"
 _ROLE = (
     r"(?:an? |the )?(?:[\w-]+ ){0,3}(?:[\w-]+(?:er|or|ist|ian|ant|eur|in)|lead|head|nurse|cook|chef|clerk|arzt)"
 )
@@ -170,7 +177,8 @@ _MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
 _WRITE_TO = r"\b(?:write|e?-?mail|contact|reach|send|schreib\w*|kontakt\w*|escrib\w*|contact\w*|ecri\w+)\b"
 _PLACE = r"(?:the )?([^\W\d_]{3,})"
 _LIVES = (
-    rf"\b(?:i|we)(?:'ve| have)?(?: just| now| both)? (?:live|rent|moved|relocated|settled)(?: in| to)"
+    rf"\b(?:i|we)(?:'ve| have)?(?: just| now| both)? (?:live|rent|moved|relocated|settled)"
+    rf"(?: from [^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?)?(?: in| to)"
     rf"(?: an? (?:\w+ ){{1,3}}in)? {_PLACE}"
     rf"|\b(?:i'm|we're|i am|we are|been) (?:now )?(?:living|based) in {_PLACE}"
     rf"|\b(?:(?:ich|wir) wohnen?|wohnen? (?:ich|wir))(?: jetzt)? in {_PLACE}"
@@ -202,6 +210,7 @@ _SIGNS = (
         _IS,
         _I_LEAVE_WORK,
         _THEY_LEAVE_WORK,
+        _BREAKS_UP,
     ),
 )
 """What ends something has one of these."""
@@ -405,6 +414,8 @@ def ends(newer: str, older: str) -> bool:
         return False
     old = _read(older, is_asked=True)
     if _moves(new, old) or _leaves_work(new, old) or _is_relieved(new, old) or _changes_contact(new, old):
+        return True
+    if _breaks_up(new, old):
         return True
     again = {text for text, _ in new.sentences}
     if all(text in again for text, _ in old.sentences):
@@ -713,6 +724,10 @@ def _leaves_work(new: _Read, old: _Read) -> bool:
     """Return whether one tells where somebody is employed, and the newer one that they took another job or have
     none any more."""
     told = [text for text, _ in old.sentences if pattern(_I_WORK).search(text)]
+    for text, _ in new.sentences if told else ():
+        was = pattern(_INSTEAD_OF).search(text) if pattern(_I_WORK).search(text) else None
+        if was and _topic(was[1]) and _topic(was[1]) <= _topic(told[0]):
+            return True
     left = [text for text, _ in new.sentences if pattern(_I_LEAVE_WORK).search(text)]
     if told and left:
         beside = any(pattern(_BESIDES).search(text) for text in left)
@@ -721,6 +736,15 @@ def _leaves_work(new: _Read, old: _Read) -> bool:
     who = stem(found["leaver"]) if found else ""
     told = [text for text, _ in old.sentences if pattern(_THEY_WORK).search(text)]
     return bool(told) and who in new.leads & old.leads and not any(pattern(_LISTS).search(text) for text in told)
+
+
+def _breaks_up(new: _Read, old: _Read) -> bool:
+    """Return whether the older statement tells who the speaker's partner is, and the newer one that the two of
+    them are no longer together."""
+    found = pattern(_BREAKS_UP).search(new.folded)
+    who = stem(_place(found)) if found else ""
+    told = any(who in about and pattern(_COUPLE).search(text) for text, about in old.sentences)
+    return bool(who) and told and len(old.sentences) == 1 and not pattern(_LISTS).search(old.folded)
 
 
 def _is_relieved(new: _Read, old: _Read) -> bool:

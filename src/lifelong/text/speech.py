@@ -1,58 +1,175 @@
 """What somebody says themselves in a message: no code, no quotation, no table, no error, no text that they paste
-or only ask about."""
+or only ask about, nothing that is made up."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import NamedTuple
 
+from lifelong.text.pasted import find_frame, greeted, is_head, is_own_speech, signs_off, speaks
 from lifelong.text.sentences import sentences
-from lifelong.text.words import fold, pattern
+from lifelong.text.words import WORD, fold
 
 MAX_TEXT_CHARS = 20_000  # of one message that are read; longer text was pasted
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 4, 500
-MAX_REQUEST_CHARS = 600  # within which somebody says what a text is given for
+MIN_QUOTED_WORDS = 3  # fewer in quotation marks are a name or a title
+MIN_TEXT_WORDS = 3  # fewer words are no text that somebody pastes
+MAX_TEXT_READ = 600  # of what follows a sentence that presents it
+MAX_FRAMES, MAX_BLOCKS, MAX_QUOTATIONS = 40, 200, 100  # of one message; one with more is pasted
 
 MARK = re.compile(r"(?:(?:[-*+•>#|]+|\d{1,3}[.)])\s+|\*\*|Inferred:\s+)+")
-_CODE = re.compile(r"(```|~~~)[^\n]*\n.*?(?:\n\1|\Z)", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?P<fence>```|~~~|'''|\"\"\")[^\n]*\n.*?(?:\n[ \t]{0,8}(?P=fence)|\Z)", re.DOTALL | re.IGNORECASE
+)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,200})?>")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{2,2000}\"|[\u201c\u201e][^\u201c\u201d\u201e\n]{2,2000}[\u201c\u201d]|«[^«»\n]{2,2000}»"
+    r"|(?<![\w'])'(?=\w)[^'\n]*(?:'\w[^'\n]*){0,20}'(?!\w)|(?<!\w)\u2018[^\u2018\n]{2,2000}\u2019(?!\w)"
+)
 _NOT_PROSE = re.compile(
     r"[>|<{}$]|\[\d|//|/\*|import |def |Traceback |File \"|[\w.]*(?:Error|Exception|Warning): |\s+at \S+\("
     r"|at \S+ \(\S+:\d+"
 )
-_PASTED = (
-    r"(?:(?:^|(?<=[.!?] ))(?:[^\n.!?]{0,200}?\b(?:summari[sz]e|translate|rewrite|rephrase|proofread|correct"
-    r"|improve|edit|shorten|fix|review|explain|analy[sz]e|reply to|respond to|read|ubersetze|korrigiere"
-    r"|traduce|corrige"
-    r"|resume|traduis|resume[rz]?)\b[^\n]{0,200}:[ \t]*\n|(?:From|To|Cc|Subject|Sent|Date|Von|An|Betreff|De|Para"
-    r"|Asunto): [^\n]*\n\s*(?:From|To|Cc|Subject|Sent|Date|Von|An|Betreff|De|Para|Asunto): [^\n]*\n))"
+_CODE_LINE = re.compile(
+    r"(?:def|class|return|import|from \S+ import|const|let|var|function|public|private|SELECT|INSERT|UPDATE"
+    r"|#include"
+    r"|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)"
 )
-_ABOUT_TEXT = (
-    r"[^\w]{0,3}(?:(?:hey|hi|ok|please|pls|can you|could you|bitte|kannst du|puedes|por favor|peux-tu)[, ]+){0,3}"
-    r"(?:(?:is|are|ist|sind|es|est-ce que) (?:this|that|these|the following|it|das|dies\w*|folgende\w*|esto|este"
-    r"|ce)\b[^?\n]{0,40}\b(?:phishing|spam|scam|legit\w*|fake|true|correct|real|genuine|safe|grammar\w*|betrug"
-    r"|echt|richtig|estafa|correcto|verdad|arnaque|vrai)\b[^?\n]{0,40}\?"
-    r"|what (?:does|do) (?:this|that|these|the following)\b[^?\n]{0,60}\?"
-    r"|(?:translate|summari[sz]e|rewrite|rephrase|proofread|paraphrase|ubersetze?|korrigiere|traduce|corrige"
-    r"|traduis)\b)"
-)
-"""How somebody begins who asks about a text that follows."""
+_COMMENT_LINE = re.compile(r"#|//|/\*|\*|--|;;|<!--")
+_OPENS_BLOCK = re.compile(r"\s*(?:[\"'\u201c\u201e\u2018«>]|```|~~~|<\w)")
 
 
-def own_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences that somebody says themselves."""
+class _Part(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def own_sentences(text: str, *names: str) -> Iterator[str]:
+    """Yield the sentences that somebody says themselves. `names` are theirs, as far as they are known: a label or
+    the end of a letter with one of them is their own."""
     text = text[:MAX_TEXT_CHARS]
-    if asked := pattern(_ABOUT_TEXT).match(fold(text[:MAX_REQUEST_CHARS])):
-        text = text[: asked.end()]
-    if "\n" in text:
-        text = _CODE.sub("\n", text)
-        if ":" in text and (pasted := pattern(_PASTED, re.MULTILINE | re.IGNORECASE).search(text)):
-            text = text[: pasted.end()]
-    for sentence in sentences(text):
-        if _NOT_PROSE.match(sentence):
+    for part in _own_parts(text, {fold(name).partition(" ")[0] for name in names if name}):
+        if _NOT_PROSE.match(part.text):
             continue
-        one = without_mark(sentence)
+        one = without_mark(part.text)
         if MIN_SENTENCE_CHARS <= len(one) <= MAX_SENTENCE_CHARS:
             yield one
+
+
+def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
+    masked = _without_blocks(text)
+    spoken = _quotations(masked)
+    own: list[_Part] = []
+    letter, last, frames = _letter(masked, names), len(masked.rstrip()), 0
+    for part in _located(masked):
+        if part.start >= letter or frames > MAX_FRAMES or (len(spoken) > MAX_QUOTATIONS and own):
+            break
+        if any(start < part.end and part.start < end for start, end in spoken):
+            continue
+        ends_line = part.end >= last or "\n" in masked[part.end : part.end + 2]
+        frame = find_frame(part.text, ends_line=ends_line, names=names)
+        if frame is None:
+            own.append(part)
+            continue
+        if frame.at is None:
+            continue
+        at = part.start + frame.at
+        frames += 1
+        follows = masked[at : at + MAX_TEXT_READ]
+        if frame.if_spoken and not speaks(follows):
+            own.append(part)
+            continue
+        if frame.at and _OPENS_BLOCK.match(text, at):
+            own.append(part)  # what is pasted has an end of its own
+            continue
+        if frame.is_request and frame.at == len(part.text) and len(WORD.findall(follows)) < MIN_TEXT_WORDS:
+            own = [] if frame.points_back and masked == text and not spoken and ">" not in text else own
+            own.append(part)
+            continue
+        if frame.at == len(part.text):
+            own.append(part)
+        break
+    return own
+
+
+def _located(text: str) -> Iterator[_Part]:
+    end = 0
+    for sentence in sentences(text):
+        start = text.index(sentence, end)
+        end = start + len(sentence)
+        yield _Part(start, end, sentence)
+
+
+def _without_blocks(text: str) -> str:
+    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, and of code
+    and its comments."""
+    if "```" in text or "~~~" in text or "'''" in text or '"""' in text:
+        text = _BLOCK.sub(lambda found: "\n" * len(found[0]), text)
+    for start, end in _marked(text):
+        text = text[:start] + "\n" * (end - start) + text[end:]
+    if "\n" not in text:
+        return text
+    lines = text.split("\n")
+    is_code = [_is_code(line.strip()) for line in lines]
+    if any(is_code):
+        dropped = (code or _COMMENT_LINE.match(line.lstrip()) for code, line in zip(is_code, lines, strict=True))
+        lines = ["\n" * len(line) if drop else line for drop, line in zip(dropped, lines, strict=True)]
+    return "\n".join(lines)
+
+
+def _marked(text: str) -> list[tuple[int, int]]:
+    """Return where a text stands between two tags: "<mail>…</mail>"."""
+    blocks: list[tuple[int, int]] = []
+    opened: dict[str, int] = {}
+    for found in _TAG.finditer(text) if "</" in text else ():
+        tag = found[2].lower()
+        if not found[1]:
+            opened.setdefault(tag, found.start())
+        elif tag in opened:
+            blocks.append((opened[tag], found.end()))
+            opened.clear()
+    return blocks[:MAX_BLOCKS]
+
+
+def _is_code(line: str) -> bool:
+    return line.endswith((";", "{", "}")) or _CODE_LINE.fullmatch(line) is not None
+
+
+def _quotations(text: str) -> list[tuple[int, int]]:
+    """Return where somebody else speaks in quotation marks; of more than are read, one more."""
+    return [
+        found.span()
+        for found in islice(_QUOTED.finditer(text), MAX_QUOTATIONS + 1)
+        if len(WORD.findall(found[0])) >= MIN_QUOTED_WORDS
+        and speaks(found[0])
+        and not is_own_speech(text[max(0, found.start() - 200) : found.start()].rpartition("\n")[2])
+    ]
+
+
+def _letter(text: str, names: Collection[str]) -> int:
+    """Return where a letter of somebody else begins: with the head of a mail, or with a greeting if another name
+    than the writer's stands below its end; the length of the text where there is none."""
+    if "\n" not in text:
+        return len(text)
+    place, greeting = 0, -1
+    was_head = False
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        head = is_head(line)
+        if head and was_head:
+            return place - len(lines[number - 1]) - 1
+        was_head = head
+        if greeting < 0 and greeted(line):
+            greeting = place
+        if greeting >= 0 and signs_off(line):
+            signed = next((one for one in lines[number + 1 :] if one.strip()), "")
+            if signed and fold(signed.strip()).partition(" ")[0] not in names:
+                return greeting
+        place += len(line) + 1
+    return len(text)
 
 
 def without_mark(sentence: str) -> str:

@@ -136,11 +136,14 @@ class Filing:
         texts = [[one.text] * one.may_end + [quote.text for quote in one.quotes] for one in stated]
         found = iter(self._draft.find_facts([fact_keys(text) for each in texts for text in each]))
         for one in stated:
+            before = self.ended
             for known in list(self._known(one.text, next(found))) if one.may_end else ():
                 if self._is_ended(known, one):
                     self._end(known, one)
             for quote in one.quotes:
                 self._file(quote, next(found))
+            if self.ended > before and not one.quotes and one.whole:
+                self._file(one.whole, ())  # or nobody could tell what holds instead
 
     def write(self) -> int:
         """Write every changed page to the draft. Return how many."""

@@ -28,7 +28,7 @@ class RulesOrganizer:
         from lifelong.organize.rules.subjects import find_subjects, find_utterances
 
         utterances = find_utterances(transcript)
-        is_web = any(one.record.provenance == "web" for one in transcript.records)
+        is_web = any(one.record.provenance == "web" for one in (*transcript.data_before, *transcript.records))
         data_source: Source = "web" if is_web else "tool"
         subjects = find_subjects(utterances)
         filing = Filing(draft, subjects, transcript.project, data_source, foreground=transcript.foreground)

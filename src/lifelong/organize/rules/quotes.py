@@ -84,7 +84,7 @@ class Quote:
 @dataclass(frozen=True, slots=True)
 class StatedText:
     """What a record states, and the quotes that deserve to last of it. `may_end`: a person or the host says it,
-    and it may end what they said before."""
+    and it may end what they said before; `whole` is it as a quote, if it is short."""
 
     text: str
     record: int
@@ -92,6 +92,7 @@ class StatedText:
     speaker: str
     may_end: bool
     quotes: tuple[Quote, ...]
+    whole: Quote | None = None
 
 
 def find_stated(utterances: Iterable[Utterance]) -> Iterator[StatedText]:
@@ -99,15 +100,27 @@ def find_stated(utterances: Iterable[Utterance]) -> Iterator[StatedText]:
     anything are left out."""
     for one in utterances:
         quotes = tuple(_of_data(one) if one.role == "data" else _of_speech(one))
-        stated = "\n".join(own_sentences(one.text)) if one.role in ("person", "host") else ""
+        stated = "\n".join(own_sentences(one.text, one.speaker)) if one.role in ("person", "host") else ""
         ending = bool(stated) and may_end(stated)
         if quotes or ending:
             recorded = one.recorded
-            yield StatedText(stated, recorded.id, recorded.at, one.speaker, ending, quotes)
+            whole = _whole(one) if ending and not quotes else None
+            yield StatedText(stated, recorded.id, recorded.at, one.speaker, ending, quotes, whole)
+
+
+def _whole(utterance: Utterance) -> Quote | None:
+    """Return all that somebody says themselves as one quote; none where that is long, or a secret."""
+    said = [one for one in own_sentences(utterance.text, utterance.speaker) if not is_question(one)]
+    if not said or sum(map(len, said)) > MAX_WHOLE_CHARS or any(map(mentions_secret, said)):
+        return None
+    recorded = utterance.recorded
+    text = with_dates_explained(joined(said, list(range(len(said))), utterance.text), recorded.at)
+    is_user = utterance.is_user
+    return Quote(text, recorded.id, recorded.at, utterance.speaker, utterance.role, is_user=is_user)
 
 
 def _of_speech(utterance: Utterance) -> Iterator[Quote]:
-    said = list(own_sentences(utterance.text))
+    said = list(own_sentences(utterance.text, utterance.speaker))
     kept = _kept(said, utterance)
     recorded = utterance.recorded
     for run in _runs(said, kept, utterance):

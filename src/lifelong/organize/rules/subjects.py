@@ -70,7 +70,8 @@ def find_utterances(transcript: Transcript) -> list[Utterance]:
         text = without_injected(getattr(recorded.record, "text", ""))
         before = last if last and last.speaker != speaker and role == "person" else None
         question = _last_question(before.text) if before else ""
-        asked_by, is_user = before.speaker if before else "", role == "person" and speaker == user
+        asked_by = before.speaker if before else ""
+        is_user = role == "person" and speaker == user and not transcript.is_guest
         answers = _last_sentence(before.text) if before and not question else ""
         replies_to = told if role == "assistant" else ""
         told = text if role == "person" else told

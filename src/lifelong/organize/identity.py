@@ -1,0 +1,99 @@
+"""Who somebody is: the host knows people by their address (`user_id` on a connector), and everybody chooses the
+name that they speak under. So on one connector, a name that another address has is not theirs, too: a second
+"Mara" is written with the address, "Mara (eve)". The same name on another connector is taken for the same person,
+who may have an address on each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from lifelong.collect.agents import Agents
+from lifelong.collect.descriptors import User
+from lifelong.organize.document_rows import MEMORY_ROOT, DocumentRows
+from lifelong.organize.draft import slug_of
+from lifelong.organize.facts import parse_facts
+from lifelong.organize.rules.subjects import NAMELESS, display_name
+from lifelong.storage.base import Transaction
+from lifelong.text.words import fold
+from lifelong.types import StoredRecord, UserMessage
+
+MAX_AGENTS = 1_000  # whose addresses are compared
+
+
+class Identities:
+    """Tells who speaks to the agents of one owner, seen through a transaction."""
+
+    def __init__(self, tx: Transaction, owner: str) -> None:
+        self._tx = tx
+        self._owner = owner
+        self._addresses: dict[str, tuple[str, str] | None] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._known: list[tuple[str, str, datetime]] | None = None
+
+    def name(self, speaker: str, agent_id: str) -> str:
+        """Return the name, with the address where the name is somebody else's on the same connector."""
+        address = self._address(agent_id) if speaker.strip() else None
+        if address is None or self._is_owners(address[1]) or fold(speaker) == fold(address[1]):
+            return speaker
+        key = fold(speaker), agent_id
+        if key not in self._names:
+            self._names[key] = f"{speaker} ({address[1]})" if self._is_held(speaker, address) else speaker
+        return self._names[key]
+
+    def address(self, agent_id: str) -> str:
+        """Return the address of the person whom an agent talks to, as a name; empty where it talks to nobody, or
+        the address tells nothing."""
+        found = self._address(agent_id)
+        return display_name(found[1]) if found and found[1] not in NAMELESS else ""
+
+    def is_guest(self, agent_id: str) -> bool:
+        """Return whether an agent talks to somebody else than the owner, who has an address of their own on the
+        same connector."""
+        found = self._address(agent_id)
+        if found is None or self._owner in NAMELESS or self._is_owners(found[1]):
+            return False
+        return any(connector == found[0] and fold(user) == fold(self._owner) for connector, user, _ in self._all)
+
+    def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
+        """Return the record with the name of who speaks in it."""
+        record = recorded.record
+        if not isinstance(record, UserMessage):
+            return recorded
+        name = self.name(record.speaker, agent_id)
+        return recorded if name == record.speaker else replace(recorded, record=replace(record, speaker=name))
+
+    def _is_owners(self, address: str) -> bool:
+        return address in NAMELESS or fold(address) == fold(self._owner)
+
+    def _is_held(self, speaker: str, address: tuple[str, str]) -> bool:
+        """Return whether somebody else on the connector had the name before: as their address, as the owner of
+        the memory, or because they used it first."""
+        connector, user = address
+        since = min(at for one, other, at in self._all if (one, other) == address)
+        others = {other for one, other, at in self._all if one == connector and other != user and at <= since}
+        if any(fold(display_name(other)) == fold(speaker) for other in others):
+            return True
+        if fold(speaker) == fold(display_name(self._owner)) and not NAMELESS.isdisjoint(others):
+            return True
+        page = DocumentRows(self._tx, self._owner).at(f"{MEMORY_ROOT}/people/{slug_of(speaker)}")
+        first = (
+            min((record for fact in parse_facts(page.body) for record in fact.records), default=0) if page else 0
+        )
+        holder = self._address(Agents(self._tx).of_record(self._owner, first)) if first else None
+        return holder is not None and holder[0] == connector and holder[1] != user
+
+    @property
+    def _all(self) -> list[tuple[str, str, datetime]]:
+        if self._known is None:
+            agents = Agents(self._tx).newest_of_user(self._owner, MAX_AGENTS)
+            described = ((one.descriptor, one.created_at) for one in agents)
+            self._known = [(one.connector, one.user_id, at) for one, at in described if isinstance(one, User)]
+        return self._known
+
+    def _address(self, agent_id: str) -> tuple[str, str] | None:
+        if agent_id not in self._addresses:
+            known = Agents(self._tx).find_row(agent_id) if agent_id else None
+            found = Agents(self._tx).get(known.owner, known.id).descriptor if known else None
+            self._addresses[agent_id] = (found.connector, found.user_id) if isinstance(found, User) else None
+        return self._addresses[agent_id]
