@@ -177,7 +177,7 @@ def test_nobody_waits_for_a_process_that_stores_the_queue(home: Path) -> None:
         if key == "one" and not stored:
             put("three")
             with pytest.raises(StorageBusy):
-                HookQueue(home).drain(stored.append)
+                HookQueue(home).drain(store)
         if key == "two" and "two?" not in stored:
             stored.append("two?")
             raise StorageBusy("The database is busy.")
