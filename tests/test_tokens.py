@@ -445,6 +445,19 @@ def test_a_home_with_a_token_is_closed_on_loopback_too(tmp_path: Path, monkeypat
             assert client.get(f"{API}/users").status_code == 401
 
 
+def test_a_token_counts_at_once_also_the_first_one(tmp_path: Path) -> None:
+    """S8: who shows it just after the home was open is not taken for somebody who may do all."""
+    with (
+        Store.open(tmp_path / "home") as store,
+        TestClient(create_app(store), base_url="http://localhost") as client,
+    ):
+        assert client.get(f"{API}/users").status_code == 200
+        mara = Client(client, store.tokens.create("mara", "read").secret)
+        assert mara("GET", f"{API}/users").json() == ["mara"]
+        assert mara("POST", f"{API}/add", {"text": "Not with this one."}).status_code == 403
+        assert client.get(f"{API}/users").status_code == 401
+
+
 def test_off_loopback_a_live_token_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: of the home or of the server; a revoked one is none."""
     with Store.open(tmp_path) as store:

@@ -146,11 +146,12 @@ class Access:
         self._logins: dict[str, tuple[float, str]] = {}
         self.failures = AuthFailures()
 
-    async def is_open(self) -> bool:
-        """Return whether no token is needed. A home that got its first token is closed from then on."""
+    async def is_open(self, shown: str = "") -> bool:
+        """Return whether no token is needed. A home that got its first token is closed from then on: at once for
+        who shows one, who must not be taken for somebody without any, and for the others within a second."""
         if self._required:
             return False
-        if time.monotonic() >= self._open_until:
+        if time.monotonic() >= self._open_until or Tokens.has_shape(shown):
             if self._tokens is not None and await run_in_threadpool(self._has_tokens):
                 self._required = True
                 return False
@@ -163,10 +164,11 @@ class Access:
     async def identify(self, headers: Headers, client: str) -> Grant | None:
         """Return what the sender may do; none where no token or a wrong one is shown. Raise `Refused` where wrong
         ones came too often."""
-        if await self.is_open():
-            return Grant()
         kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and (grant := await self.grant(given.strip(), client)):
+        token = given.strip() if kind.lower() == "bearer" else ""
+        if await self.is_open(token):
+            return Grant()
+        if token and (grant := await self.grant(token, client)):
             return grant
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         return await self._grant_of_login(cookie) if cookie else None
