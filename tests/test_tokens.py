@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from starlette.testclient import TestClient
@@ -20,6 +21,7 @@ from lifelong.serve.http.scopes import ADMIN, READS, SCOPE_KEY
 from lifelong.serve.server import serve
 from lifelong.testing import FakeClock
 from lifelong.tokens import Grant, Scope
+from tests import pages
 from tests.command_line import Line
 from tests.http_api import API, Api
 
@@ -427,6 +429,18 @@ def test_the_page_honours_tokens(store: Store, served: TestClient) -> None:
     assert served.get("/", headers={"accept": "text/html"}).headers["location"] == "/login"
 
 
+def test_events_end_with_their_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: who listens hears nothing more of the memory once the token is revoked."""
+    monkeypatch.setattr("lifelong.serve.http.events.POLL_SECONDS", 0.05)
+    made = store.tokens.create("mara", "read")
+    with pages.served(store, SERVER_TOKEN) as address:
+        told = urlopen(Request(f"{address}{API}/events", headers={"authorization": f"Bearer {made.secret}"}))
+        assert told.readline() == b"event: overview\n"
+        store.tokens.revoke(made.id)
+        store.user("mara").documents.write(slug="a", title="A", description="", body="Nobody hears of this.")
+        assert b"changeset" not in told.read()  # until its end
+
+
 # When one is needed
 
 
@@ -472,6 +486,8 @@ def test_off_loopback_a_live_token_is_enough(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("lifelong.serve.server._listening", listening)
     with pytest.raises(Listening):
         serve(tmp_path, host="0.0.0.0")
+    with pytest.raises(InputError, match="Leave LIFELONG_TOKEN out"):  # it would be the token of nobody
+        serve(tmp_path, host="0.0.0.0", token=made.secret)
     with Store.open(tmp_path) as store:
         store.tokens.revoke(made.id)
     with pytest.raises(InputError, match="a token is required"):

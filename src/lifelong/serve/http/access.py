@@ -209,8 +209,14 @@ class Access:
 
     async def _grant_of_login(self, cookie: str) -> Grant | None:
         ends, token = self._logins.get(cookie, (0.0, ""))
-        if ends <= time.monotonic():
-            return None
+        return await self._grant_of(token) if ends > time.monotonic() else None
+
+    async def _grant_of(self, token: str) -> Grant | None:
+        """Return what the token of this id allows now; none where it was revoked since it was shown."""
         if token == SERVER_TOKEN or self._tokens is None:
             return Grant(token=SERVER_TOKEN)
         return await run_in_threadpool(self._tokens.grant_of, token)
+
+    async def is_valid(self, grant: Grant) -> bool:
+        """Return whether what was granted when a long answer began still is."""
+        return await self._grant_of(grant.token) is not None if grant.token else await self.is_open()
