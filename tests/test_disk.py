@@ -175,7 +175,7 @@ def test_what_a_link_leads_to_outside_is_never_written(
         memory.end_session()
         memory.organize()
         if link is link_page:
-            with pytest.raises(JournalError, match="leads out of its folder; put the file itself there"):
+            with pytest.raises(JournalError, match="points out of its folder; put the file itself there"):
                 memory.journal.remember("Remember the milk.")
         attempt(lambda: memory.journal.compact(force=True))
         attempt(lambda: memory.forget(id_))
