@@ -63,10 +63,12 @@ class AuthFailures:
         return max(1, int(self._ends - time.monotonic()) + 1)
 
     def is_over_limit(self, address: str) -> bool:
-        """Return whether an address was wrong too often in this window."""
+        """Return whether an address was wrong too often in this window, or comes when no more are counted."""
         self._roll()
         limit = 1 if self._in_window >= MAX_FAILURES_OVERALL else MAX_FAILURES
-        return self._failures[_network(address)] >= limit
+        network = _network(address)
+        is_counted = network in self._failures or len(self._failures) < MAX_ADDRESSES
+        return not is_counted or self._failures[network] >= limit
 
     def may_guess(self, address: str) -> bool:
         """Return whether what an address sends is compared with the server's own token."""
