@@ -3,6 +3,7 @@ log of what was changed with them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -11,6 +12,8 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from mcp import Client as McpClient
+from mcp import MCPError
 from starlette.testclient import TestClient
 
 from lifelong import Memory
@@ -18,6 +21,7 @@ from lifelong.errors import AccessDenied, InputError, StorageBusy, StorageUnavai
 from lifelong.memory import Store
 from lifelong.serve.http.app import api, create_app
 from lifelong.serve.http.scopes import ADMIN, READS, SCOPE_KEY
+from lifelong.serve.mcp.server import make_server
 from lifelong.serve.server import serve
 from lifelong.testing import FakeClock
 from lifelong.tokens import Grant, Scope
@@ -406,6 +410,17 @@ def test_mcp_honours_tokens(store: Store, client: Callable[..., Client]) -> None
         ("mcp add", [], "refused"),
         ("mcp add", [stored["content"][0]["text"].removeprefix("Stored as ").rstrip(".")], "done"),
     ]
+
+
+def test_mcp_over_http_does_nothing_for_who_is_not_known(store: Store) -> None:
+    """S8: a version of the SDK that hides the request would else open the home to every token."""
+
+    async def ask() -> None:
+        async with McpClient(make_server(store, over_http=True)) as client:
+            with pytest.raises(MCPError):
+                await client.list_tools()
+
+    asyncio.run(ask())
 
 
 def test_the_page_honours_tokens(store: Store, served: TestClient) -> None:
