@@ -11,7 +11,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -89,7 +88,7 @@ class Store:
         parts.repair.check_on_open()
         parts.resume_erasures()
 
-    @cached_property
+    @property
     def tokens(self) -> Tokens:
         """Who may reach the servers of this home, and what was changed with which token."""
         from lifelong.tokens import Tokens
