@@ -108,6 +108,7 @@ def test_the_doctor_finds_a_sound_database_sound(home: Path) -> None:
         "sound": True,
         "problems": [],
         "remarks": [],
+        "unindexed": 1,
     }
 
 

@@ -205,7 +205,7 @@ def test_organize_says_what_waits_and_why(home: Path, line: Line, monkeypatch: p
     with Memory.open(home, "mara") as memory:
         shared = memory._parts.shared
         shared.dispatcher.run(now, lambda: False)
-        lease = shared.database.write(lambda tx: Inbox(tx).claim(now, later))
+        lease = shared.database.write(lambda tx: Inbox(tx).claim(tx.now(), later))
         assert lease
         held = line.done("organize", *here)
         assert held.out == f"1 transcript waits; a worker, which may have stopped, holds one until {at}.\n"

@@ -238,7 +238,7 @@ def test_what_cannot_be_written_to_both_pages_is_in_neither(journal: JournalServ
     assert len(journal.records()) == 2
 
 
-@pytest.mark.parametrize("part", ["_write", "sync"])
+@pytest.mark.parametrize("part", ["write_all", "sync"])
 def test_what_cannot_be_written_to_all_its_days_is_on_none(
     journal: JournalService, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

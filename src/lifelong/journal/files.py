@@ -176,6 +176,14 @@ class JournalFiles:
             self.append(self.archive_folder / name, data)
 
 
+def list_names(folder: Path) -> list[str]:
+    """Return the names in a folder; none where there is no folder."""
+    try:
+        return names_in(folder)
+    except OSError as error:
+        raise failed("read", folder, error) from error
+
+
 @contextmanager
 def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
     """Take a lock between processes. Gives whether it was free; always true with `wait`. It is held until the

@@ -14,8 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from lifelong.disk import read_own
-from lifelong.journal.files import BLOCK_END, JournalFiles
-from lifelong.journal.notes import DISK
+from lifelong.journal.files import BLOCK_END, JournalFiles, list_names
 from lifelong.journal.records import JournalRecord, first_record_of, looks_like_record, parse
 from lifelong.types import Item, ItemKind, Provenance
 
@@ -35,8 +34,8 @@ def journal_paths(files: JournalFiles) -> list[Path]:
 def note_paths(folder: Path) -> list[Path]:
     """Return the notes of every worker of a user."""
     workers = folder / "workers"
-    folders = [workers / name / "memory" for name in DISK.names(workers)]
-    return sorted(one / name for one in folders for name in DISK.names(one) if name.endswith(".md"))
+    folders = [workers / name / "memory" for name in list_names(workers)]
+    return sorted(one / name for one in folders for name in list_names(one) if name.endswith(".md"))
 
 
 def journal_items(path: Path, root: Path) -> Iterator[Item]:

@@ -24,9 +24,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from lifelong.disk import make_folder, names_in, read_own, sync
+from lifelong.disk import make_folder, read_own, sync
 from lifelong.errors import InputError, JournalError
-from lifelong.journal.files import failed, file_lock
+from lifelong.journal.files import failed, file_lock, list_names
 from lifelong.redaction import find_secrets, has_secret, redact
 from lifelong.types import Clock, utc_now
 from lifelong.validation import validate_text
@@ -88,10 +88,7 @@ class Disk:
     """The real file system. Files are readable by their owner only."""
 
     def names(self, folder: Path) -> list[str]:
-        try:
-            return names_in(folder)
-        except OSError as error:
-            raise failed("read", folder, error) from error
+        return list_names(folder)
 
     def stat(self, path: Path) -> tuple[int, int] | None:
         try:
