@@ -107,6 +107,33 @@ def test_verify_finds_what_is_missing_and_rebuild_mends_it(
     assert found_by(full) == before
 
 
+def test_a_rebuild_deletes_what_belongs_to_nothing(full: Memory, database: Database, small_batches: None) -> None:
+    """R1: items without a record, words and vectors without an item, wherever among the others they are."""
+
+    def orphans(tx: Transaction) -> tuple[int, ...]:
+        gone = "NOT IN (SELECT id FROM"
+        return tuple(
+            tx.all(f"SELECT count(*) FROM {which}")[0][0]
+            for which in (
+                f"items WHERE kind = 'record' AND record_id {gone} session_history)",
+                f"item_words WHERE rowid {gone} items)",
+                f"item_vectors WHERE item_id {gone} items)",
+            )
+        )
+
+    def damage(tx: Transaction) -> None:
+        ids = [row[0] for row in tx.all("SELECT id FROM items WHERE kind = 'record' ORDER BY id")]
+        tx.run("UPDATE items SET record_id = record_id + 1000000, ref = '900' || ref WHERE id = ?", ids[3])
+        tx.run("DELETE FROM items WHERE id IN (?, ?)", ids[1], ids[-1])
+
+    database.write(damage)
+    assert all(database.read(orphans))
+    full.admin.rebuild()
+    full.organize()
+    assert database.read(orphans) == (0, 0, 0)
+    assert full.admin.verify() == []
+
+
 def test_recall_goes_on_while_the_index_is_made(full: Memory, small_batches: None) -> None:
     """R1: with all of the old one until the new one is whole, and with every turn that comes in meanwhile."""
     before, worker = found_by(full), full._parts.shared.index_worker

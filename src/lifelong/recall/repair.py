@@ -356,26 +356,36 @@ class IndexRebuild:
             of = 0 if state.first_item > after else state.mean_of
             size = max(0, state.size - len(states.not_derived(requeued)))
             states.set(owner, state._replace(size=size, mean_of=of))
+        self._delete_orphans(after, NO_LIMIT if last is None else last)
         if last is None:
-            self._delete_orphans()
             self._tx.run("UPDATE index_state SET version = version + 1")
         return last
 
-    def _delete_orphans(self) -> None:
-        """Delete items whose record, document or experience is gone, and words and vectors whose item is."""
+    def _delete_orphans(self, after: int, until: int) -> None:
+        """Delete items whose record or document is gone, and words and vectors whose item is, with these ids."""
         sources = {
-            "record": "session_history s WHERE CAST(s.id AS TEXT) = i.ref",
+            "record": "session_history s WHERE s.id = i.record_id",
             "fact": "documents s WHERE s.owner = i.owner AND s.id = i.thread",
         }
         for kind, source in sources.items():
             rows = self._tx.all(
-                f"SELECT i.owner, i.id FROM items i WHERE i.kind = '{kind}' "
-                f"AND NOT EXISTS (SELECT 1 FROM {source}) ORDER BY i.owner"
+                "SELECT i.owner, i.id FROM items i WHERE i.id > ? AND i.id <= ? "
+                f"AND i.kind = '{kind}' AND NOT EXISTS (SELECT 1 FROM {source}) ORDER BY i.owner",
+                *(after, until),
             )
             for owner, those in groupby(rows, key=lambda row: row[0]):
                 Items(self._tx, owner).erase([row[1] for row in those])
-        self._tx.run("DELETE FROM item_words WHERE rowid NOT IN (SELECT id FROM items)")
-        self._tx.run("DELETE FROM item_vectors WHERE item_id NOT IN (SELECT id FROM items)")
+        self._tx.run(
+            "DELETE FROM item_words WHERE rowid > ? AND rowid <= ? "
+            "AND rowid NOT IN (SELECT id FROM items WHERE id > ? AND id <= ?)",
+            *(after, until, after, until),
+        )
+        # by embedder, since the index on vectors begins with it
+        self._tx.run(
+            "DELETE FROM item_vectors WHERE embedder_id IN (SELECT id FROM embedders) "
+            "AND item_id > ? AND item_id <= ? AND item_id NOT IN (SELECT id FROM items WHERE id > ? AND id <= ?)",
+            *(after, until, after, until),
+        )
 
     def _unforgotten(self, read: Callable[[], list[T]], owner_of: Callable[[T], str]) -> list[T]:
         """Return rows of which nothing is forgotten until the transaction ends: read, lock, and read again where
