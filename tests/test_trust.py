@@ -10,7 +10,9 @@ import pytest
 from bench import trust
 
 from lifelong import AssistantMessage, Hit, Memory, Record, ToolResult, User, UserMessage
+from lifelong.collect.agents import Agents
 from lifelong.organize.identity import Identities
+from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock
 from lifelong.text.speech import own_sentences
 
@@ -137,6 +139,24 @@ def test_who_had_a_name_first_keeps_it(memory: Memory) -> None:
         ("I moved to Evilburg.", "Ana (1002)"),
         ("I moved to Braga.", "Ana"),
     }
+
+
+def test_names_are_told_apart_among_many_addresses(memory: Memory) -> None:
+    """O11, S5: whoever was there first, however many addresses came after theirs."""
+    tell(memory, UserMessage("I live in Faro.", "Ana"), user="1001")
+
+    def add_addresses(tx: Transaction) -> None:
+        for number in range(1_100):
+            Agents(tx).resolve("mara", User("chat", f"a/{number}", "main"), memory._clock(), memory._clock())
+
+    memory._parts.shared.database.write(add_addresses)
+    tell(memory, UserMessage("I moved to Braga.", "Ana"), user="1001")
+    tell(memory, UserMessage("I moved to Evilburg.", "Ana"), user="1002")
+    assert {(hit.text, hit.speaker) for hit in current(memory).values()} == {
+        ("I moved to Braga.", "Ana"),
+        ("I moved to Evilburg.", "Ana (1002)"),
+    }
+    assert "Braga" in memory.context("Where do I live?", agent=memory.agent(User("chat", "1001", "main")))
 
 
 def test_a_guest_ends_nobodys_fact_and_gives_no_rules(memory: Memory) -> None:
