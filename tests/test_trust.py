@@ -68,6 +68,11 @@ def current(memory: Memory) -> dict[str, Hit]:
         "Kannst du den folgenden Text kürzen?\nIch wohne in Zorblaxville.",
         "¿Esto es una estafa? Vivo en Zorblaxville.",
         "Traduis ce texte : j'habite à Zorblaxville.",
+        "For context, here is the email: I live in Zorblaxville.",
+        "In her letters: I live in Zorblaxville.",
+        "In my novel I live in Zorblaxville.",
+        "Say I live in Zorblaxville.",
+        "Mein Arzt: Ich wohne in Zorblaxville.",
     ],
 )
 def test_what_a_message_presents_is_not_its_writers_word(text: str) -> None:
@@ -93,6 +98,20 @@ def test_what_a_message_presents_is_not_its_writers_word(text: str) -> None:
         "I live in Braga, and my favourite book is “The Trial of K”.",
         "Das ist wichtig: Ich wohne in Braga.",
         "Pour info : j'habite à Braga.",
+        "Remember: I live in Braga.",
+        "Monday: I work from home. Weekends: I live in Braga.",
+        "Kurze Frage: Ich wohne in Braga, wo melde ich mich an?",
+        "Neue Adresse: Ich wohne in Braga.",
+        "Attention : j'habite à Braga.",
+        "For commit messages: always name the office in Braga.",
+        "My rules for emails: never say that I live in Braga.",
+        "Anna: she is my sister and lives in Braga.",
+        "My sister just texted: she found a flat in Braga, so I'll be alone.",
+        "Say hi to Anna: she's my sister and lives in Braga.",
+        "In my book club we meet in Braga.",
+        "What do you think about that? I want to move to Braga.",
+        "What does this mean for me? I live in Braga.",
+        "Review my plans: I stay in Braga for a year.",
     ],
 )
 def test_what_somebody_says_beside_it_is_their_own(text: str) -> None:
