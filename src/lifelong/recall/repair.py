@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lifelong.collect.erasures import hold_erasures
 from lifelong.collect.history import IndexableRecord
-from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
+from lifelong.errors import IndexCorrupt, LifelongError, StorageCorrupt, StorageError
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.analyzer import analyze
 from lifelong.recall.ends import Ends
@@ -116,6 +116,18 @@ class IndexRepair:
             if not self.repair_fulltext(error):
                 raise
             self._database.write(lambda tx: IndexRebuild(tx).start())
+        for owner, identity in self._database.read(_partitions):
+            try:
+                self._remove_orphans(owner, _partition(owner, identity))
+            except LifelongError as error:
+                log.warning("vectors of user %s that belong to nothing were not deleted: %s", owner, error)
+
+    def _remove_orphans(self, owner: str, partition: VectorPartition) -> None:
+        """Delete vectors of items that are gone, from whatever store has them. No item is made under an old id."""
+        vectors = self._vectors(owner)
+        stored = vectors.ids(partition)
+        if gone := self._database.read(lambda tx: IndexStates(tx).gone(stored)):
+            vectors.remove(partition, gone)
 
     def outdate_files(self) -> None:
         """Have the files that were made of vectors made again: the database is not the one it was."""
@@ -183,6 +195,11 @@ def _embedded(tx: Transaction, owner: str) -> tuple[str, list[int]]:
     """Return whose vectors are in use, and the ids of the items that should have one."""
     states = IndexStates(tx)
     return states.identity(states.get(owner).embedder_id), states.with_vector(owner)
+
+
+def _partitions(tx: Transaction) -> list[tuple[str, str]]:
+    states = IndexStates(tx)
+    return [(owner, identity) for owner in states.owners() for identity in states.identities()]
 
 
 def _partition(owner: str, identity: str) -> VectorPartition:
