@@ -205,6 +205,8 @@ def test_an_echo_of_a_page_keeps_its_mark_also_in_a_later_run(memory: Memory) ->
     agent = memory.agent(User("chat", "mara", "main"))
     page = "Opening hours of Hafenkontor: 7 to 19, deliveries at gate 4 only."
     memory.append_many(agent, [UserMessage("Look it up."), ToolResult(page, "fetch", provenance="web")])
+    busy = memory.agent(User("chat", "mara", "other"))
+    memory.append_many(busy, [AssistantMessage("ok") for _ in range(300)])
     memory.append_many(agent, [UserMessage("hm") for _ in range(6)])
     memory.organize()
     memory.append(agent, AssistantMessage("Deliveries to Hafenkontor go to gate 4 only, opening hours 7 to 19."))
