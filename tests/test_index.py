@@ -26,6 +26,7 @@ from lifelong.errors import (
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import index_worker, repair
+from lifelong.recall.analyzer import IN_FIRST_PERSON, IS_QUESTION, PERSON
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
@@ -132,6 +133,22 @@ def test_a_rebuild_deletes_what_belongs_to_nothing(full: Memory, database: Datab
     full.organize()
     assert database.read(orphans) == (0, 0, 0)
     assert full.admin.verify() == []
+
+
+def test_a_rebuild_analyzes_again(memory: Memory, alice: Agent, database: Database) -> None:
+    """R1: what an older version did not see in a text is seen; who said it stays."""
+    memory.append_many(alice, [UserMessage("I drink two cups."), UserMessage("Which tea is best?")])
+    memory.organize()
+    flags = "SELECT flags FROM items WHERE kind = 'record' ORDER BY id"
+    before = database.read(lambda tx: tx.all(flags))
+    assert [row[0] & (PERSON | IN_FIRST_PERSON | IS_QUESTION) for row in before] == [
+        PERSON | IN_FIRST_PERSON,
+        PERSON | IS_QUESTION,
+    ]
+    database.write(lambda tx: tx.run("UPDATE items SET flags = ?", PERSON))
+    memory.admin.rebuild()
+    memory.organize()
+    assert database.read(lambda tx: tx.all(flags)) == before
 
 
 def test_recall_goes_on_while_the_index_is_made(full: Memory, small_batches: None) -> None:

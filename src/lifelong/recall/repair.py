@@ -22,7 +22,7 @@ from lifelong.collect.erasures import hold_erasures
 from lifelong.collect.history import IndexableRecord
 from lifelong.errors import IndexCorrupt, LifelongError, StorageCorrupt, StorageError
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.recall.analyzer import analyze
+from lifelong.recall.analyzer import ASSISTANT, PERSON, SECRET, analyze
 from lifelong.recall.ends import Ends
 from lifelong.recall.experience_rows import reindex_all_experiences
 from lifelong.recall.feedback import FeedbackRows, apply_all
@@ -343,16 +343,23 @@ class IndexRebuild:
         words."""
         rows = self._unforgotten(
             lambda: self._tx.all(
-                "SELECT id, owner, stems, kind, record_id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+                "SELECT id, owner, stems, flags, kind, record_id FROM items WHERE id > ? AND id <= ? "
+                "ORDER BY id LIMIT ?",
                 *(after, until, ROWS_PER_BATCH),
             ),
             lambda row: row[1],
         )
-        for id_, owner, stored, kind, record in rows:
+        for id_, owner, stored, flags, kind, record in rows:
             stems, text = bytes(stored), self._text(id_)
-            if text and (analyzed := analyze(text)).stems.tobytes() != stems:
-                stems = analyzed.stems.tobytes()
-                self._tx.run("UPDATE items SET stems = ?, length = ? WHERE id = ?", stems, analyzed.length, id_)
+            if text:
+                analyzed = analyze(text)
+                made = analyzed.stems.tobytes(), analyzed.flags | flags & (PERSON | ASSISTANT | SECRET)
+                if made != (stems, flags):
+                    self._tx.run(
+                        "UPDATE items SET stems = ?, flags = ?, length = ? WHERE id = ?",
+                        *(*made, analyzed.length, id_),
+                    )
+                stems = made[0]
             self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
             Items(self._tx, owner).write_words([(id_, stems, is_derived(kind, record))])
             Vocabulary(self._tx, owner).add([redact(text)])
