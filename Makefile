@@ -25,7 +25,7 @@ bench: $(READY)  ## figures, as ratios in one run: make bench PART=append
 	$(BIN)/python -m bench $(PART)
 
 soak: $(READY)  ## the long kills and loads
-	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak -o faulthandler_timeout=0
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/pytest -m soak -n logical --dist worksteal -o faulthandler_timeout=0
 
 docs: $(READY)  ## write the pages that are generated
 	$(BIN)/lifelong config --markdown > docs/configuration.md

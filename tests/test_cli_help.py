@@ -158,7 +158,8 @@ def test_everyday_verbs_import_neither_rich_nor_a_server(tmp_path: Path) -> None
     """A new process is quick; rich is for what moves on a terminal."""
     Memory.open(tmp_path).close()
     heavy = {"rich", "fastapi", "uvicorn", "mcp", "jinja2", "pydantic_ai", "psycopg", "chromadb"}
-    others = {f"lifelong.serve.cli.{name}" for name in ("contents", "sessions", "admin", "start")}
+    others = {f"lifelong.serve.cli.{name}" for name in ("contents", "sessions", "admin", "start", "token")}
+    others.add("lifelong.tokens")
     for words in (["add", "I live in Lisbon."], ["search", "Lisbon"], ["list"], ["users"]):
         assert loaded(*words, "--home", str(tmp_path)) & (heavy | others) == set(), words
 

@@ -42,7 +42,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 def test_a_file_counts_where_it_is_in_the_folder(root: Path, outside: Path) -> None:
-    """S3: itself, or by a link that stays; not by one that leads out, however it does."""
+    """S3: itself, or by a link that stays; not by one that points out, however it does."""
     (root / "a.md").write_text("a")
     (root / "b.md").symlink_to("a.md")
     (root / "c.md").symlink_to(outside)
@@ -53,9 +53,9 @@ def test_a_file_counts_where_it_is_in_the_folder(root: Path, outside: Path) -> N
     assert [name for name in names if is_own_file(root / name, root)] == ["a.md", "b.md"]
     assert read_own(root / "b.md", root) == b"a"
     for name in ("c.md", "d.md", f"folder/{outside.name}"):
-        with pytest.raises(OSError, match="leads out"):
+        with pytest.raises(OSError, match="points out"):
             open_own(root / name, root)
-        with pytest.raises(OSError, match="leads out"):
+        with pytest.raises(OSError, match="points out"):
             open_own(root / name, root, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     assert SECRET in outside.read_text()
 
@@ -175,7 +175,7 @@ def test_what_a_link_leads_to_outside_is_never_written(
         memory.end_session()
         memory.organize()
         if link is link_page:
-            with pytest.raises(JournalError, match="leads out of its folder; put the file itself there"):
+            with pytest.raises(JournalError, match="points out of its folder; put the file itself there"):
                 memory.journal.remember("Remember the milk.")
         attempt(lambda: memory.journal.compact(force=True))
         attempt(lambda: memory.forget(id_))

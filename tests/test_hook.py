@@ -358,6 +358,12 @@ def test_a_compaction_ends_the_session(fire: Fire, home: Path, transcript: Path)
     with Memory.open(home) as memory:
         agent = memory.agent(caller("claude-code", "default", f"{SESSION}:{CWD}"))
         assert [one.invalidated_at for one in memory.sessions.list(agent)] == [1, None]
+    fire("SessionEnd")  # no empty session is left of it
+    fire("UserPromptSubmit", prompt="And then test it.")
+    with Memory.open(home) as memory:
+        told = [memory.sessions.history(one) for one in memory.sessions.list(agent)]
+        texts = [[getattr(one.record, "text", "") for one in said] for said in told]
+        assert texts == [["Port it to Rust."], ["I begin with …", "And then test it."]]
     assert fire("SessionStart", source="compact")
     assert fire("Notification", message="Claude waits.") == ""
 

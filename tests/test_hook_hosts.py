@@ -228,7 +228,7 @@ def sessions(host: Host) -> dict[str, list[list[str]]]:
             channel = descriptor.channel_id.partition(":")[0]
             assert channel not in found, "two agents of one session"
             told = (memory.sessions.history(session) for session in memory.sessions.list(agent))
-            found[channel] = [[getattr(one.record, "text", "") for one in said] for said in told if said]
+            found[channel] = [[getattr(one.record, "text", "") for one in said] for said in told]
     return found
 
 

@@ -243,18 +243,21 @@ def test_wrong_tokens_are_counted_and_said_once_a_window(
 
 
 def test_a_window_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S8: an address of IPv6 is worth no more than its network, and no number of them takes more room."""
+    """S8: an address of IPv6 is worth no more than its network, and no number of them takes more room, or gives
+    one that is not counted as many guesses as it likes."""
     monkeypatch.setattr(access, "WINDOW_SECONDS", 60.0)
     monkeypatch.setattr(access, "MAX_ADDRESSES", 5)
 
     async def count() -> tuple[bool, int, int]:
         failures = access.AuthFailures()
+        failures.succeeded("198.51.100.1")
         for number in range(access.MAX_FAILURES):
             failures.failed(f"2001:db8::{number + 1:x}")
         is_over = failures.is_over_limit("2001:db8::ffff")
         for number in range(20):
             failures.failed(f"192.0.2.{number}")
             failures.note("refused", f"192.0.2.{number}")
+        assert [failures.may_guess(one) for one in ("198.51.100.7", "198.51.100.1")] == [False, True]
         return is_over, len(failures._failures), failures.total
 
     assert asyncio.run(count()) == (True, 5, access.MAX_FAILURES + 20)

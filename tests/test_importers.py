@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from lifelong import Memory, Store
 from lifelong.errors import InputError
-from lifelong.importers import importing, sources
+from lifelong.importers import importing, jsonl, sources
 from lifelong.importers.sources import find_entries
 from lifelong.serve.caller_identity import caller
 from lifelong.serve.hook import hook
@@ -640,6 +640,22 @@ def test_json_lines(memory: Memory, tmp_path: Path) -> None:
     plain = put_lines(tmp_path / "log.jsonl", *[{"role": "user", "content": "ok"}] * 3)
     assert memory.import_from(plain).added == 3
     assert memory.import_from(plain).added == 0
+
+
+def test_a_conversation_a_line_is_read_without_the_others(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F4: an import of many takes no longer for each than one of few."""
+    lines = [{"messages": [{"role": "user", "content": f"Number {one}."}]} for one in range(20)]
+    place, name, heads = put_lines(tmp_path / "chats.jsonl", *lines), jsonl._name, list[int]()
+
+    def counted(source: sources.Source, number: int) -> str:
+        heads.append(number)
+        return name(source, number)
+
+    monkeypatch.setattr(jsonl, "_name", counted)
+    assert memory.import_from(place).added == 20
+    assert heads == [0]
 
 
 def test_ids_that_are_no_uuids_belong_to_their_conversation(memory: Memory, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ def home(tmp_path: Path) -> Path:
     place = tmp_path / "home"
     place.mkdir()
     (place / "lifelong.toml").write_text(ON)
+    (place / "lifelong.toml").chmod(0o600)
     return place
 
 

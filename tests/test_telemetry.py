@@ -156,7 +156,7 @@ def test_nothing_is_imported_where_it_is_off(tmp_path: Path) -> None:
 
 MISSING = """
 import sys
-sys.modules["opentelemetry"] = None
+sys.modules[sys.argv[2]] = None
 from lifelong import Memory
 from lifelong.errors import ConfigError
 try:
@@ -166,8 +166,10 @@ except ConfigError as error:
 """
 
 
-def test_a_package_that_is_missing_is_named(tmp_path: Path) -> None:
-    assert "pip install 'lifelong[otel]'" in run(MISSING, tmp_path)
+@pytest.mark.parametrize("missing", ["opentelemetry", "opentelemetry.exporter.otlp.proto.http.trace_exporter"])
+def test_a_package_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
+    """Other packages bring parts of OpenTelemetry, and not the rest."""
+    assert "pip install 'lifelong[otel]'" in run(MISSING, tmp_path, missing)
 
 
 # A collector

@@ -3,13 +3,17 @@ log of what was changed with them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
+from mcp import Client as McpClient
+from mcp import MCPError
 from starlette.testclient import TestClient
 
 from lifelong import Memory
@@ -17,9 +21,11 @@ from lifelong.errors import AccessDenied, InputError, StorageBusy, StorageUnavai
 from lifelong.memory import Store
 from lifelong.serve.http.app import api, create_app
 from lifelong.serve.http.scopes import ADMIN, READS, SCOPE_KEY
+from lifelong.serve.mcp.server import make_server
 from lifelong.serve.server import serve
 from lifelong.testing import FakeClock
 from lifelong.tokens import Grant, Scope
+from tests import pages
 from tests.command_line import Line
 from tests.http_api import API, Api
 
@@ -406,6 +412,17 @@ def test_mcp_honours_tokens(store: Store, client: Callable[..., Client]) -> None
     ]
 
 
+def test_mcp_over_http_does_nothing_for_who_is_not_known(store: Store) -> None:
+    """S8: a version of the SDK that hides the request would else open the home to every token."""
+
+    async def ask() -> None:
+        async with McpClient(make_server(store, over_http=True)) as client:
+            with pytest.raises(MCPError):
+                await client.list_tools()
+
+    asyncio.run(ask())
+
+
 def test_the_page_honours_tokens(store: Store, served: TestClient) -> None:
     """F5: a login is worth what its token is, and ends with it."""
     made = store.tokens.create("mara", "read")
@@ -427,6 +444,18 @@ def test_the_page_honours_tokens(store: Store, served: TestClient) -> None:
     assert served.get("/", headers={"accept": "text/html"}).headers["location"] == "/login"
 
 
+def test_events_end_with_their_token(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: who listens hears nothing more of the memory once the token is revoked."""
+    monkeypatch.setattr("lifelong.serve.http.events.POLL_SECONDS", 0.05)
+    made = store.tokens.create("mara", "read")
+    with pages.served(store, SERVER_TOKEN) as address:
+        told = urlopen(Request(f"{address}{API}/events", headers={"authorization": f"Bearer {made.secret}"}))
+        assert told.readline() == b"event: overview\n"
+        store.tokens.revoke(made.id)
+        store.user("mara").documents.write(slug="a", title="A", description="", body="Nobody hears of this.")
+        assert not any(b"changeset" in line for line in iter(told.readline, b""))  # until its end
+
+
 # When one is needed
 
 
@@ -445,6 +474,19 @@ def test_a_home_with_a_token_is_closed_on_loopback_too(tmp_path: Path, monkeypat
             assert client.get(f"{API}/users").status_code == 401
 
 
+def test_a_token_counts_at_once_also_the_first_one(tmp_path: Path) -> None:
+    """S8: who shows it just after the home was open is not taken for somebody who may do all."""
+    with (
+        Store.open(tmp_path / "home") as store,
+        TestClient(create_app(store), base_url="http://localhost") as client,
+    ):
+        assert client.get(f"{API}/users").status_code == 200
+        mara = Client(client, store.tokens.create("mara", "read").secret)
+        assert mara("GET", f"{API}/users").json() == ["mara"]
+        assert mara("POST", f"{API}/add", {"text": "Not with this one."}).status_code == 403
+        assert client.get(f"{API}/users").status_code == 401
+
+
 def test_off_loopback_a_live_token_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """S8: of the home or of the server; a revoked one is none."""
     with Store.open(tmp_path) as store:
@@ -459,6 +501,8 @@ def test_off_loopback_a_live_token_is_enough(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("lifelong.serve.server._listening", listening)
     with pytest.raises(Listening):
         serve(tmp_path, host="0.0.0.0")
+    with pytest.raises(InputError, match="Leave LIFELONG_TOKEN out"):  # it would be the token of nobody
+        serve(tmp_path, host="0.0.0.0", token=made.secret)
     with Store.open(tmp_path) as store:
         store.tokens.revoke(made.id)
     with pytest.raises(InputError, match="a token is required"):

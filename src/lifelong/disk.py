@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-LINKED_AWAY = "it is a link that leads out of its folder; put the file itself there"
+LINKED_AWAY = "it is a link that points out of its folder; put the file itself there"
 NOT_A_FILE = "it is not a file; remove it"
 
 

@@ -30,7 +30,6 @@ from lifelong.organize.organizer import Organizer
 from lifelong.organize.tools import document_tools
 from lifelong.organize.worker import WorkDone
 from lifelong.storage.base import Transaction
-from lifelong.tokens import Tokens
 from lifelong.tools import Tool
 from lifelong.types import Agent, Clock, Hit, ItemKind, Record, Session, Turn, utc_now
 from lifelong.validation import validate_name, validate_path, validate_record_id, validate_time, validate_user
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from lifelong.recall.relations import RelationFinder
     from lifelong.reviews import Reviews
     from lifelong.settings import Settings
+    from lifelong.tokens import Tokens
 
 T = TypeVar("T")
 
@@ -75,7 +75,6 @@ class Store:
     def __init__(self, parts: SharedParts) -> None:
         self.home = parts.home
         self.settings = parts.settings
-        self.tokens = Tokens(parts.database, parts.clock, parts.settings.serve.retain_write_log_days)
         self._parts = parts
         self._memories: dict[str, Memory] = {}
         self._lock = threading.Lock()
@@ -88,6 +87,13 @@ class Store:
             finish_imports(parts.database, parts.home)
         parts.repair.check_on_open()
         parts.resume_erasures()
+
+    @property
+    def tokens(self) -> Tokens:
+        """Who may reach the servers of this home, and what was changed with which token."""
+        from lifelong.tokens import Tokens
+
+        return Tokens(self._parts.database, self._parts.clock, self.settings.serve.retain_write_log_days)
 
     @classmethod
     def open(

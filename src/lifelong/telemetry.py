@@ -27,14 +27,14 @@ from lifelong.recall.search import Searcher
 from lifelong.storage.base import Database
 from lifelong.types import Clock
 
+NOT_INSTALLED = "telemetry.enabled is true, but OpenTelemetry is not installed. Run: pip install 'lifelong[otel]'"
+
 try:
     from opentelemetry import metrics, propagate, trace
     from opentelemetry.metrics import CallbackOptions, Meter, Observation
     from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 except ImportError as missing:
-    raise ConfigError(
-        "telemetry.enabled is true, but OpenTelemetry is not installed. Run: pip install 'lifelong[otel]'"
-    ) from missing
+    raise ConfigError(NOT_INSTALLED) from missing
 
 if TYPE_CHECKING:
     from lifelong.settings import TelemetrySettings
@@ -172,13 +172,16 @@ def _providers(settings: TelemetrySettings) -> tuple[Tracer, Meter]:
     tracers, meters = trace.get_tracer_provider(), metrics.get_meter_provider()
     if not isinstance(tracers, trace.ProxyTracerProvider):
         return tracers.get_tracer(NAME), meters.get_meter(NAME)
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.metrics import MeterProvider
-    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    try:  # other packages bring the interface alone
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics import MeterProvider
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as missing:
+        raise ConfigError(NOT_INSTALLED) from missing
 
     base = settings.endpoint.rstrip("/")  # empty: from OTEL_EXPORTER_OTLP_ENDPOINT, or localhost
     resource = Resource.create({"service.name": NAME}).merge(OTELResourceDetector().detect())
@@ -248,14 +251,18 @@ def _wrap_ledger(telemetry: Telemetry) -> None:
         calls[id(run), call_id] = ModelCall(model, run.purpose, began)
         return call_id
 
+    def note(run: Run, call_id: int, tokens: Tokens, cost: Cost, *, failed: bool) -> None:
+        if call := calls.pop((id(run), call_id), None):  # none: it began before anything was traced
+            telemetry.model_call(call, tokens, cost, failed=failed)
+
     @wraps(finish)
     def finished(run: Run, call_id: int, tokens: Tokens, cost: Cost) -> None:
-        telemetry.model_call(calls.pop((id(run), call_id)), tokens, cost, failed=False)
+        note(run, call_id, tokens, cost, failed=False)
         finish(run, call_id, tokens, cost)
 
     @wraps(fail)
     def failed(run: Run, call_id: int, error: str, tokens: Tokens = NO_TOKENS, cost: Cost = FREE) -> None:
-        telemetry.model_call(calls.pop((id(run), call_id)), tokens, cost, failed=True)
+        note(run, call_id, tokens, cost, failed=True)
         fail(run, call_id, error, tokens, cost)
 
     for name, method in (("start", started), ("finish", finished), ("fail", failed)):

@@ -59,13 +59,15 @@ class Lifecycle:
 
     def end_session(self, owner: str, agent_id: str, now: datetime) -> None:
         """Put the agent to sleep now, mark what it has not had organized, and end its session: the next message
-        opens another one. An agent that only fell asleep goes on with its session."""
+        opens another one. A session in which nothing was said yet, as after a reset, stays for that message. An
+        agent that only fell asleep goes on with its session."""
 
         def work(tx: Transaction) -> None:
             agent = Agents(tx).get_for_update(owner, agent_id)
             if agent.state == "active":
                 self._fall_asleep(tx, agent, now)
-            if session := Sessions(tx).active(agent.id):
+            session = Sessions(tx).active(agent.id)
+            if session and History(tx).max_id(session.id) is not None:
                 Sessions(tx).end(session.id, now)
 
         self._database.write(work)

@@ -80,7 +80,9 @@ class JsonLines:
             if given := object_of(parse(line)):
                 found.append((start, given))
             start += len(line) + 1
-        return _Group(_name(source, place.file), found)
+        first = found[0][1] if found else {}
+        has_own = isinstance(first.get("messages"), list) or _conversation_id(first)
+        return _Group("" if has_own else _name(source, place.file), found)
 
     def conversation(self, piece: Piece) -> Conversation:
         name, lines = _group(piece)

@@ -28,6 +28,7 @@ from lifelong.serve.http.app import API, create_app
 from lifelong.serve.http.connection import MAX_HEAD_BYTES, LimitedConnection
 from lifelong.serve.http.guard import host_name, is_loopback
 from lifelong.serve.terminal import show_log
+from lifelong.tokens import Tokens
 
 log = logging.getLogger("lifelong.serve")
 
@@ -91,6 +92,11 @@ def _validate_token(token: str, host: str, hosts: Sequence[str]) -> tuple[str, s
     the token is too weak for that."""
     if token and not re.fullmatch(r"[!-~]+", token.strip()):
         raise InputError(f"The token must be ASCII without spaces, since it goes into a header. {MAKE_ONE}")
+    if Tokens.has_shape(token.strip()):
+        raise InputError(
+            f"The token is one that `lifelong token create` made. Leave {TOKEN_VARIABLE} out: the tokens of a "
+            "home are accepted without it, each for what it may do."
+        )
     if bad := next((name for name in hosts if not host_name(name)), None):
         raise InputError(f"{bad!r:.200} is not a host name. Give the name as it is in an address.")
     others = [name for name in (host, *hosts) if not is_loopback(host_name(name))]

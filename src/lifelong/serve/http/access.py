@@ -63,10 +63,12 @@ class AuthFailures:
         return max(1, int(self._ends - time.monotonic()) + 1)
 
     def is_over_limit(self, address: str) -> bool:
-        """Return whether an address was wrong too often in this window."""
+        """Return whether an address was wrong too often in this window, or comes when no more are counted."""
         self._roll()
         limit = 1 if self._in_window >= MAX_FAILURES_OVERALL else MAX_FAILURES
-        return self._failures[_network(address)] >= limit
+        network = _network(address)
+        is_counted = network in self._failures or len(self._failures) < MAX_ADDRESSES
+        return not is_counted or self._failures[network] >= limit
 
     def may_guess(self, address: str) -> bool:
         """Return whether what an address sends is compared with the server's own token."""
@@ -146,11 +148,12 @@ class Access:
         self._logins: dict[str, tuple[float, str]] = {}
         self.failures = AuthFailures()
 
-    async def is_open(self) -> bool:
-        """Return whether no token is needed. A home that got its first token is closed from then on."""
+    async def is_open(self, shown: str = "") -> bool:
+        """Return whether no token is needed. A home that got its first token is closed from then on: at once for
+        who shows one, who must not be taken for somebody without any, and for the others within a second."""
         if self._required:
             return False
-        if time.monotonic() >= self._open_until:
+        if time.monotonic() >= self._open_until or Tokens.has_shape(shown):
             if self._tokens is not None and await run_in_threadpool(self._has_tokens):
                 self._required = True
                 return False
@@ -163,10 +166,11 @@ class Access:
     async def identify(self, headers: Headers, client: str) -> Grant | None:
         """Return what the sender may do; none where no token or a wrong one is shown. Raise `Refused` where wrong
         ones came too often."""
-        if await self.is_open():
-            return Grant()
         kind, _, given = headers.get("authorization", "").partition(" ")
-        if kind.lower() == "bearer" and (grant := await self.grant(given.strip(), client)):
+        token = given.strip() if kind.lower() == "bearer" else ""
+        if await self.is_open(token):
+            return Grant()
+        if token and (grant := await self.grant(token, client)):
             return grant
         cookie = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
         return await self._grant_of_login(cookie) if cookie else None
@@ -207,8 +211,14 @@ class Access:
 
     async def _grant_of_login(self, cookie: str) -> Grant | None:
         ends, token = self._logins.get(cookie, (0.0, ""))
-        if ends <= time.monotonic():
-            return None
+        return await self._grant_of(token) if ends > time.monotonic() else None
+
+    async def _grant_of(self, token: str) -> Grant | None:
+        """Return what the token of this id allows now; none where it was revoked since it was shown."""
         if token == SERVER_TOKEN or self._tokens is None:
             return Grant(token=SERVER_TOKEN)
         return await run_in_threadpool(self._tokens.grant_of, token)
+
+    async def is_valid(self, grant: Grant) -> bool:
+        """Return whether what was granted when a long answer began still is."""
+        return await self._grant_of(grant.token) is not None if grant.token else await self.is_open()

@@ -58,7 +58,7 @@ def create_app(
     app.state.store = store
     app.state.events = EventHub()
     app.state.answered = Counter[int]()
-    app.state.failures = access.failures
+    app.state.access = access
     app.router.routes += login_routes(access)
     _mount(app, store)
     app.add_middleware(Guard, access=access, hosts=hosts, answered=app.state.answered, tokens=store.tokens)
@@ -113,7 +113,7 @@ class Exposition(PlainTextResponse):
 def metrics(request: Request, memory: UserMemory) -> Exposition:
     """Return figures of the home and of a user, as Prometheus reads them."""
     state = request.app.state
-    return Exposition("".join(_metric_lines(memory(), state.answered, state.failures.total)))
+    return Exposition("".join(_metric_lines(memory(), state.answered, state.access.failures.total)))
 
 
 def _metric_lines(memory: Memory, answered: Counter[int], failures: int) -> Iterator[str]:

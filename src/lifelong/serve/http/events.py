@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -19,7 +20,8 @@ from starlette.concurrency import run_in_threadpool
 
 from lifelong.memory import Memory
 from lifelong.serve.hidden_paths import without_paths
-from lifelong.serve.http.models import RecordId, UserMemory
+from lifelong.serve.http.access import Access
+from lifelong.serve.http.models import RecordId, Requested, UserMemory
 from lifelong.tokens import Grant
 from lifelong.types import Changeset
 
@@ -78,7 +80,7 @@ class UserEvents:
         self._task: asyncio.Task[None] | None = None
         self._seen = Snapshot()
 
-    async def listen(self, after: int | None = None) -> AsyncIterator[ServerSentEvent]:
+    async def listen(self, after: int | None = None) -> AsyncGenerator[ServerSentEvent]:
         """Yield an overview at once, the changesets after the one that was heard last, and then what is new."""
         queue: asyncio.Queue[ServerSentEvent | None] = asyncio.Queue(MAX_UNREAD_EVENTS)
         async with self._starting:
@@ -151,10 +153,17 @@ async def _user_events(request: Request, memory: UserMemory) -> UserEvents:
 
 @events.get("", response_class=EventSourceResponse)
 async def watch_events(
+    request: Request,
+    requested: Requested,
     user_events: Annotated[UserEvents, Depends(_user_events)],
     last_event_id: Annotated[RecordId | None, Header(description="The last changeset that was heard.")] = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream what happens: an `overview` (health, stats, unindexed) at once and whenever it changes, a `changeset`
-    for each new one, and a comment every 15 seconds. With `Last-Event-ID`, also the changesets missed since."""
-    async for event in user_events.listen(last_event_id):
-        yield event
+    for each new one, and a comment every 15 seconds. With `Last-Event-ID`, also the changesets missed since. It
+    ends when the token is revoked."""
+    access: Access = request.app.state.access
+    async with aclosing(user_events.listen(last_event_id)) as heard:
+        async for event in heard:
+            if not await access.is_valid(requested.grant):
+                return
+            yield event

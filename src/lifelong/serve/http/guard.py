@@ -362,10 +362,9 @@ def login_routes(access: Access) -> list[Route]:
     async def log_in(request: Request) -> Response:
         form = _form_fields(await request.body())
         wanted = form.get("next", "")
-        client = client_of(request.scope)
+        client, token = client_of(request.scope), form.get("token", "").strip()
         try:
-            is_open = await access.is_open()
-            grant = Grant() if is_open else await access.grant(form.get("token", "").strip(), client)
+            grant = Grant() if await access.is_open(token) else await access.grant(token, client)
         except Refused as error:
             return _login_page(WRONG_TOKEN.format(error), wanted, error.status, error.headers)
         if grant is None:

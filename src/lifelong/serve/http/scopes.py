@@ -17,7 +17,7 @@ READS = frozenset(("search", "context", "query_experiences"))
 ADMIN = frozenset(
     (
         *("create_token", "list_tokens", "revoke_token", "list_writes"),
-        *("check", "verify", "rebuild", "backup"),
+        *("organize", "check", "verify", "rebuild", "backup"),
     )
 )
 """Operations that are about the home, or take long enough to be in everybody's way."""

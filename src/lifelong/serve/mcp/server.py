@@ -37,6 +37,7 @@ from lifelong.serve.hook.endpoint import answering_hooks
 from lifelong.serve.mcp import resources, sdk
 from lifelong.serve.mcp.tools import READ_ONLY, Caller, find_tool, listed_tool, tools
 from lifelong.serve.operation import Operation, operation_of
+from lifelong.tokens import Grant
 from lifelong.tokens import Scope as TokenScope
 from lifelong.tools import Tool
 from lifelong.types import new_id
@@ -59,29 +60,32 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(store: Store, user: str = DEFAULT_USER, agent: Descriptor | None = None) -> Server[Any]:
+def make_server(
+    store: Store, user: str = DEFAULT_USER, agent: Descriptor | None = None, *, over_http: bool = False
+) -> Server[Any]:
     """Return the server of a user's memory. Every client acts as this agent; without one, as a `user` agent of the
-    client's name. Over HTTP a client may name another user, and itself, in its address:
-    `/mcp?user=work&agent=cursor`."""
-    answering = _Handlers(store, user, agent)
+    client's name. Over HTTP a client may name another user, and itself, in its address,
+    `/mcp?user=work&agent=cursor`, and may do what its token allows."""
+    answering = _Handlers(store, user, agent, over_http=over_http)
     handlers = {name: getattr(answering, name) for name in sdk.REQUESTS}
     return sdk.build_server(handlers, title="lifelong: long-term memory", instructions=INSTRUCTIONS)
 
 
 class _Handlers:
-    def __init__(self, store: Store, user: str, agent: Descriptor | None) -> None:
+    def __init__(self, store: Store, user: str, agent: Descriptor | None, *, over_http: bool) -> None:
         self._store = store
         self._user = user
         self._agent = agent
+        self._over_http = over_http
 
     async def list_tools(self, context: Context, page: Page) -> types.ListToolsResult:
         offered = await self._answer(context, tools)
-        grant = _operation(context).grant
+        grant = self._operation(context).grant
         allowed = [one for one in offered.values() if grant.allows(_scope_of(one))]
         return types.ListToolsResult(tools=[listed_tool(one) for one in allowed])
 
     async def call_tool(self, context: Context, call: types.CallToolRequestParams) -> types.CallToolResult:
-        operation = _operation(context)
+        operation = self._operation(context)
 
         def work() -> str:
             caller = self._caller(context)
@@ -130,13 +134,22 @@ class _Handlers:
         try:
             return await to_thread.run_sync(lambda: work(self._caller(context)))
         except LifelongError as error:
-            text = error_text(error, "mcp", self._store, _operation(context).grant)
+            text = error_text(error, "mcp", self._store, self._operation(context).grant)
             raise sdk.request_error(text) from error
+
+    def _operation(self, context: Context) -> Operation:
+        """Return what the sender of a request may do: over standard input, all."""
+        request = context.request
+        if isinstance(request, Request):
+            return operation_of(request.scope)
+        if self._over_http:
+            raise RuntimeError("The MCP SDK gave no HTTP request, so nobody knows what its sender may do.")
+        return Operation(Grant())
 
     def _caller(self, context: Context) -> Caller:
         request = context.request if isinstance(context.request, Request) else None
         address = request.query_params if request else {}
-        grant = _operation(context).grant
+        grant = self._operation(context).grant
         user = address.get("user", grant.user or self._user)
         grant.check("read", user)
         name = address.get("agent", "") or sdk.client_name(context.session)
@@ -152,11 +165,6 @@ class _Handlers:
 
 def _scope_of(tool: Tool) -> TokenScope:
     return "read" if tool.name in READ_ONLY else "write"
-
-
-def _operation(context: Context) -> Operation:
-    """Return what the sender of a request may do: over standard input, all."""
-    return operation_of(context.request.scope if isinstance(context.request, Request) else {})
 
 
 # Transports
@@ -209,7 +217,7 @@ def http_app(store: Store) -> Endpoint:
 
     It checks neither Host nor Origin nor a token: the guard in front of it does.
     """
-    return Endpoint(make_server(store))
+    return Endpoint(make_server(store, over_http=True))
 
 
 class Endpoint:
