@@ -321,6 +321,28 @@ def test_another_ones_change_takes_nothing_out_of_a_context(memory: Memory, cloc
 
 
 @pytest.mark.parametrize(
+    ("told", "later", "question"),
+    [
+        ("The billing API runs on port 8080.", "The search API now runs on port 9090.", "Which port has billing?"),
+        ("Our staging server is at 10.0.0.4.", "Our production server is at 10.0.0.9 now.", "Where is staging?"),
+        (
+            "My budget for the kitchen is 8080 euros.",
+            "My budget for the bathroom is now 3000 euros.",
+            "What may the kitchen cost?",
+        ),
+    ],
+)
+def test_another_one_of_its_kind_takes_nothing_out_of_a_context(
+    memory: Memory, clock: FakeClock, told: str, later: str, question: str
+) -> None:
+    """R8, O11: two things may have the same kind of value."""
+    said(memory, told)
+    clock.turn(days=1)
+    said(memory, later)
+    assert told in memory.context(question)
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "What is the address of the staging server again?",

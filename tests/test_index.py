@@ -26,6 +26,7 @@ from lifelong.errors import (
 from lifelong.models.embedders.base import Identity, Rows
 from lifelong.models.embedders.static import StaticEmbedder
 from lifelong.recall import index_worker, repair
+from lifelong.recall.analyzer import IN_FIRST_PERSON, IS_QUESTION, PERSON
 from lifelong.recall.items import Items
 from lifelong.recall.repair import IndexRepair
 from lifelong.serve.cli.admin import rebuild_index
@@ -105,6 +106,49 @@ def test_verify_finds_what_is_missing_and_rebuild_mends_it(
     full.organize()
     assert full.admin.verify() == []
     assert found_by(full) == before
+
+
+def test_a_rebuild_deletes_what_belongs_to_nothing(full: Memory, database: Database, small_batches: None) -> None:
+    """R1: items without a record, words and vectors without an item, wherever among the others they are."""
+
+    def orphans(tx: Transaction) -> tuple[int, ...]:
+        gone = "NOT IN (SELECT id FROM"
+        return tuple(
+            tx.all(f"SELECT count(*) FROM {which}")[0][0]
+            for which in (
+                f"items WHERE kind = 'record' AND record_id {gone} session_history)",
+                f"item_words WHERE rowid {gone} items)",
+                f"item_vectors WHERE item_id {gone} items)",
+            )
+        )
+
+    def damage(tx: Transaction) -> None:
+        ids = [row[0] for row in tx.all("SELECT id FROM items WHERE kind = 'record' ORDER BY id")]
+        tx.run("UPDATE items SET record_id = record_id + 1000000, ref = '900' || ref WHERE id = ?", ids[3])
+        tx.run("DELETE FROM items WHERE id IN (?, ?)", ids[1], ids[-1])
+
+    database.write(damage)
+    assert all(database.read(orphans))
+    full.admin.rebuild()
+    full.organize()
+    assert database.read(orphans) == (0, 0, 0)
+    assert full.admin.verify() == []
+
+
+def test_a_rebuild_analyzes_again(memory: Memory, alice: Agent, database: Database) -> None:
+    """R1: what an older version did not see in a text is seen; who said it stays."""
+    memory.append_many(alice, [UserMessage("I drink two cups."), UserMessage("Which tea is best?")])
+    memory.organize()
+    flags = "SELECT flags FROM items WHERE kind = 'record' ORDER BY id"
+    before = database.read(lambda tx: tx.all(flags))
+    assert [row[0] & (PERSON | IN_FIRST_PERSON | IS_QUESTION) for row in before] == [
+        PERSON | IN_FIRST_PERSON,
+        PERSON | IS_QUESTION,
+    ]
+    database.write(lambda tx: tx.run("UPDATE items SET flags = ?", PERSON))
+    memory.admin.rebuild()
+    memory.organize()
+    assert database.read(lambda tx: tx.all(flags)) == before
 
 
 def test_recall_goes_on_while_the_index_is_made(full: Memory, small_batches: None) -> None:

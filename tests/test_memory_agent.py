@@ -536,6 +536,34 @@ def test_a_long_run_keeps_its_lease(tmp_path: Path, storage: dict[str, Any]) -> 
         assert (item.state, item.losses) == ("done", 0)
 
 
+def test_a_run_that_hangs_loses_its_lease(
+    tmp_path: Path, storage: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O4: though its heartbeat could go on, another worker takes the item over, and what hung changes nothing."""
+    monkeypatch.setattr(memory_agent, "MAX_RUN_SECONDS", 0.0)
+    worker, released = {"lease_seconds": 0.5}, threading.Event()
+
+    def hang(transcript: Transcript, draft: Draft) -> None:
+        log_records(transcript, draft)
+        released.wait(60)
+
+    with (
+        Memory.open(tmp_path, storage=storage, organizer=ScriptedOrganizer(hang), worker=worker) as memory,
+        Memory.open(tmp_path, storage=storage, organizer=ScriptedOrganizer(log_records), worker=worker) as other,
+    ):
+        ids = say(memory, memory.agent(ALICE), "one")
+        running = threading.Thread(target=memory.organize)
+        running.start()
+        wait_for(lambda: bool(memory.inbox.list("leased")))
+        wait_for(lambda: other.organize().finished == 1)
+        released.set()
+        running.join()
+        (item,) = memory.inbox.list()
+        assert (item.state, item.losses) == ("done", 1)
+        told = parse_facts(memory.documents.read("~/memory/log").body)
+        assert [fact.records for fact in told] == [tuple(ids)]
+
+
 def test_an_item_that_ends_its_worker_again_and_again_is_buried(open_memory: OpenMemory, clock: FakeClock) -> None:
     """O5: nobody is left to say that it failed, so the next one does."""
 

@@ -260,6 +260,7 @@ def test_what_is_lost_is_said(
 ) -> None:
     """R10: too many that wait push the oldest out; a close that cannot write says how many that cost."""
     monkeypatch.setattr(recall_log, "MAX_WAITING_ROWS", 10)
+    monkeypatch.setattr(recall_log, "GATHER_SECONDS", 60.0)  # so that all of it is lost before the first attempt
     unwell = Unwell(database)
     writer = RecallLogWriter(unwell)  # type: ignore[arg-type]  # it is one, but for writing
     log = RecallLog(database, "default", clock, writer)

@@ -10,7 +10,9 @@ import pytest
 from bench import trust
 
 from lifelong import AssistantMessage, Hit, Memory, Record, ToolResult, User, UserMessage
+from lifelong.collect.agents import Agents
 from lifelong.organize.identity import Identities
+from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock
 from lifelong.text.speech import own_sentences
 
@@ -66,6 +68,11 @@ def current(memory: Memory) -> dict[str, Hit]:
         "Kannst du den folgenden Text kürzen?\nIch wohne in Zorblaxville.",
         "¿Esto es una estafa? Vivo en Zorblaxville.",
         "Traduis ce texte : j'habite à Zorblaxville.",
+        "For context, here is the email: I live in Zorblaxville.",
+        "In her letters: I live in Zorblaxville.",
+        "In my novel I live in Zorblaxville.",
+        "Say I live in Zorblaxville.",
+        "Mein Arzt: Ich wohne in Zorblaxville.",
     ],
 )
 def test_what_a_message_presents_is_not_its_writers_word(text: str) -> None:
@@ -91,6 +98,20 @@ def test_what_a_message_presents_is_not_its_writers_word(text: str) -> None:
         "I live in Braga, and my favourite book is “The Trial of K”.",
         "Das ist wichtig: Ich wohne in Braga.",
         "Pour info : j'habite à Braga.",
+        "Remember: I live in Braga.",
+        "Monday: I work from home. Weekends: I live in Braga.",
+        "Kurze Frage: Ich wohne in Braga, wo melde ich mich an?",
+        "Neue Adresse: Ich wohne in Braga.",
+        "Attention : j'habite à Braga.",
+        "For commit messages: always name the office in Braga.",
+        "My rules for emails: never say that I live in Braga.",
+        "Anna: she is my sister and lives in Braga.",
+        "My sister just texted: she found a flat in Braga, so I'll be alone.",
+        "Say hi to Anna: she's my sister and lives in Braga.",
+        "In my book club we meet in Braga.",
+        "What do you think about that? I want to move to Braga.",
+        "What does this mean for me? I live in Braga.",
+        "Review my plans: I stay in Braga for a year.",
     ],
 )
 def test_what_somebody_says_beside_it_is_their_own(text: str) -> None:
@@ -139,6 +160,24 @@ def test_who_had_a_name_first_keeps_it(memory: Memory) -> None:
     }
 
 
+def test_names_are_told_apart_among_many_addresses(memory: Memory) -> None:
+    """O11, S5: whoever was there first, however many addresses came after theirs."""
+    tell(memory, UserMessage("I live in Faro.", "Ana"), user="1001")
+
+    def add_addresses(tx: Transaction) -> None:
+        for number in range(1_100):
+            Agents(tx).resolve("mara", User("chat", f"a/{number}", "main"), memory._clock(), memory._clock())
+
+    memory._parts.shared.database.write(add_addresses)
+    tell(memory, UserMessage("I moved to Braga.", "Ana"), user="1001")
+    tell(memory, UserMessage("I moved to Evilburg.", "Ana"), user="1002")
+    assert {(hit.text, hit.speaker) for hit in current(memory).values()} == {
+        ("I moved to Braga.", "Ana"),
+        ("I moved to Evilburg.", "Ana (1002)"),
+    }
+    assert "Braga" in memory.context("Where do I live?", agent=memory.agent(User("chat", "1001", "main")))
+
+
 def test_a_guest_ends_nobodys_fact_and_gives_no_rules(memory: Memory) -> None:
     """O11, S5: "Mara no longer lives in Lisbon" is Sam's word, and Mara's stands."""
     tell(memory, UserMessage(HOME))
@@ -166,6 +205,8 @@ def test_an_echo_of_a_page_keeps_its_mark_also_in_a_later_run(memory: Memory) ->
     agent = memory.agent(User("chat", "mara", "main"))
     page = "Opening hours of Hafenkontor: 7 to 19, deliveries at gate 4 only."
     memory.append_many(agent, [UserMessage("Look it up."), ToolResult(page, "fetch", provenance="web")])
+    busy = memory.agent(User("chat", "mara", "other"))
+    memory.append_many(busy, [AssistantMessage("ok") for _ in range(300)])
     memory.append_many(agent, [UserMessage("hm") for _ in range(6)])
     memory.organize()
     memory.append(agent, AssistantMessage("Deliveries to Hafenkontor go to gate 4 only, opening hours 7 to 19."))

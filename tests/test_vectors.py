@@ -20,6 +20,8 @@ from filelock import FileLock
 
 from lifelong.errors import ConfigError, InputError, StorageError, StorageUnavailable
 from lifelong.home import Home
+from lifelong.recall.index_state import IndexStates
+from lifelong.recall.repair import IndexRepair
 from lifelong.settings import Settings
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.storage.postgres import Postgres
@@ -571,6 +573,9 @@ def test_what_belongs_to_no_item_is_not_stored_and_named(postgres: Database, tmp
     assert vectors.nearest(PARTITION, X, 9) == ids_of(rows)
     postgres.write(lambda tx: tx.run("DELETE FROM items WHERE id = ?", rows[1].id))
     assert vectors.verify(PARTITION, ids_of(rows[:1])) == ["1 vectors belong to nothing. Run: lifelong rebuild."]
+    postgres.write(lambda tx: IndexStates(tx).embedder(PARTITION.embedder))
+    IndexRepair(postgres, lambda _: vectors).rebuild()
+    assert vectors.verify(PARTITION, ids_of(rows[:1])) == []
 
 
 def test_where_pgvector_is_missing_the_next_step_is_said(postgres_url: str) -> None:

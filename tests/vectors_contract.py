@@ -83,6 +83,13 @@ class VectorsContract:
         vectors.maintain(PARTITION)
         assert vectors.verify(PARTITION, []) == []
 
+    def test_it_knows_what_it_has(self, vectors: Vectors, items_in: Database) -> None:
+        assert vectors.ids(PARTITION) == []
+        rows = make_items(items_in, [X, Y, Z])
+        vectors.put(PARTITION, rows)
+        vectors.remove(PARTITION, [rows[1].id])
+        assert sorted(vectors.ids(PARTITION)) == [rows[0].id, rows[2].id]
+
     def test_the_best_comes_first_equal_ones_by_id(self, vectors: Vectors, items_in: Database) -> None:
         rows = make_items(items_in, [-X, X + Y, 3 * X, Z, X])
         far, near, same, across, equal = ids_of(rows)

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from lifelong.collect.descriptors import (
     KINDS,
     AgentKind,
     Descriptor,
     cache_key,
+    connector_prefix,
     decode,
     encode,
     is_organized,
@@ -104,6 +106,21 @@ class Agents:
             limit,
         )
         return list(_readable(rows))
+
+    def users_of(self, owner: str, connector: str) -> dict[str, datetime]:
+        """Return the addresses (`user_id`) of the owner's agents on a connector, each with the time of its
+        first agent."""
+        prefix = connector_prefix(connector)
+        rows = self._tx.all(
+            "SELECT cache_key, created_at FROM agents WHERE owner = ? AND kind = 'user' "
+            "AND substr(cache_key, 1, ?) = ?",
+            *(owner, len(prefix), prefix),
+        )
+        first: dict[str, int] = {}
+        for key, at in rows:
+            user = key[len(prefix) :].partition("/")[0]
+            first[user] = min(at, first.get(user, at))
+        return {unquote(user): from_micros(at) for user, at in first.items()}
 
     def of_record(self, owner: str, record_id: int) -> str:
         """Return the id of the owner's agent to which a record was said; empty where there is no such record."""

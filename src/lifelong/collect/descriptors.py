@@ -144,6 +144,11 @@ def cache_key(descriptor: Descriptor) -> str:
             assert_never(descriptor)
 
 
+def connector_prefix(connector: str) -> str:
+    """Return how the keys of all agents on a connector begin."""
+    return _path("connectors", connector, "")
+
+
 def matches(kind: AgentKind, strategy: Strategy) -> bool:
     """Return whether an agent of this kind may be found by the strategy."""
     match kind:

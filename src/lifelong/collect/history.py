@@ -97,12 +97,13 @@ class History:
         """Return the records strictly after this id, ascending."""
         return list(self.load(session_id, after).records)
 
-    def last(self, session_id: str, count: int) -> tuple[StoredRecord, ...]:
-        """Return the newest records of the session, ascending."""
+    def last(self, session_id: str, count: int, until: int = NO_LIMIT) -> tuple[StoredRecord, ...]:
+        """Return the newest records of the session up to this id, ascending."""
         rows = self._tx.all(
-            "SELECT id FROM session_history WHERE session_id = ? ORDER BY id DESC LIMIT ?", session_id, count
+            "SELECT id FROM session_history WHERE session_id = ? AND id <= ? ORDER BY id DESC LIMIT ?",
+            *(session_id, until, count),
         )
-        return self.load(session_id, rows[-1][0] - 1).records if rows else ()
+        return self.load(session_id, rows[-1][0] - 1, until=until).records if rows else ()
 
     def between(self, session_id: str, after: int, until: int) -> tuple[StoredRecord, ...]:
         """Return the records of the session in (after, until]."""

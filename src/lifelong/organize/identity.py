@@ -18,8 +18,6 @@ from lifelong.storage.base import Transaction
 from lifelong.text.words import fold
 from lifelong.types import StoredRecord, UserMessage
 
-MAX_AGENTS = 1_000  # whose addresses are compared
-
 
 class Identities:
     """Tells who speaks to the agents of one owner, seen through a transaction."""
@@ -29,7 +27,7 @@ class Identities:
         self._owner = owner
         self._addresses: dict[str, tuple[str, str] | None] = {}
         self._names: dict[tuple[str, str], str] = {}
-        self._known: list[tuple[str, str, datetime]] | None = None
+        self._known: dict[str, dict[str, datetime]] = {}
 
     def name(self, speaker: str, agent_id: str) -> str:
         """Return the name, with the address where the name is somebody else's on the same connector."""
@@ -53,7 +51,7 @@ class Identities:
         found = self._address(agent_id)
         if found is None or self._owner in NAMELESS or self._is_owners(found[1]):
             return False
-        return any(connector == found[0] and fold(user) == fold(self._owner) for connector, user, _ in self._all)
+        return fold(self._owner) in map(fold, self._users(found[0]))
 
     def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
         """Return the record with the name of who speaks in it."""
@@ -70,8 +68,8 @@ class Identities:
         """Return whether somebody else on the connector had the name before: as their address, as the owner of
         the memory, or because they used it first."""
         connector, user = address
-        since = min(at for one, other, at in self._all if (one, other) == address)
-        others = {other for one, other, at in self._all if one == connector and other != user and at <= since}
+        known = self._users(connector)
+        others = {other for other, at in known.items() if other != user and at <= known.get(user, at)}
         if any(fold(display_name(other)) == fold(speaker) for other in others):
             return True
         if fold(speaker) == fold(display_name(self._owner)) and not NAMELESS.isdisjoint(others):
@@ -83,13 +81,11 @@ class Identities:
         holder = self._address(Agents(self._tx).of_record(self._owner, first)) if first else None
         return holder is not None and holder[0] == connector and holder[1] != user
 
-    @property
-    def _all(self) -> list[tuple[str, str, datetime]]:
-        if self._known is None:
-            agents = Agents(self._tx).newest_of_user(self._owner, MAX_AGENTS)
-            described = ((one.descriptor, one.created_at) for one in agents)
-            self._known = [(one.connector, one.user_id, at) for one, at in described if isinstance(one, User)]
-        return self._known
+    def _users(self, connector: str) -> dict[str, datetime]:
+        """Return the addresses on a connector, and since when each is known."""
+        if connector not in self._known:
+            self._known[connector] = Agents(self._tx).users_of(self._owner, connector)
+        return self._known[connector]
 
     def _address(self, agent_id: str) -> tuple[str, str] | None:
         if agent_id not in self._addresses:

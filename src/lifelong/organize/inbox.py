@@ -184,7 +184,7 @@ class Inbox:
     def count_waiting(self, reason: str) -> int:
         """Return how many items of the whole home wait with an error that begins like this."""
         row = self._tx.one(
-            "SELECT count(*) FROM inbox WHERE due_at IS NOT NULL AND substr(error, 1, ?) = ?",
+            "SELECT count(*) FROM inbox WHERE error <> '' AND state <> 'dead' AND substr(error, 1, ?) = ?",
             *(len(reason), reason),
         )
         return row[0] if row else 0
@@ -216,9 +216,8 @@ class Inbox:
         which = "" if item_id is None else " AND id = ?"
         params: list[Param] = [] if item_id is None else [item_id]
         found = self._tx.all(
-            f"SELECT id, agent_id FROM inbox i WHERE due_at IS NOT NULL AND state = 'leased'{which} "
-            f"AND {_OF_OWNER}",
-            *(*params, owner),
+            f"SELECT id, agent_id FROM inbox i WHERE due_at < ? AND state = 'leased'{which} AND {_OF_OWNER}",
+            *(_NOT_FIRST, *params, owner),
         )
         Agents(self._tx).lock({agent_id for _, agent_id in found})
         return sum(
@@ -309,9 +308,9 @@ class Inbox:
         was; none if every worker sent one within the limit, or within two fifths of its lease if that is longer:
         it sends one each third."""
         row = self._tx.one(
-            "SELECT id, due_at - lease_length FROM inbox WHERE due_at IS NOT NULL AND state = 'leased' "
+            "SELECT id, due_at - lease_length FROM inbox WHERE due_at < ? AND state = 'leased' "
             "AND due_at - lease_length < ? AND due_at - lease_length * 3 / 5 < ? ORDER BY 2, 1 LIMIT 1",
-            *(to_micros(now - limit), to_micros(now)),
+            *(_NOT_FIRST, to_micros(now - limit), to_micros(now)),
         )
         return (row[0], from_micros(row[1])) if row else None
 

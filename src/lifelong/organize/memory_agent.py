@@ -62,7 +62,8 @@ MAX_SUMMARY_CHARS = 1_000
 MAX_ROUND_SECONDS = 10.0
 MAX_CONFLICT_RETRIES = 5  # of a run whose documents somebody else edited meanwhile
 MAX_LEASES_LOST = 20  # an item that ended its worker more often than this is not tried again
-DATA_BEFORE = 200  # ids before a transcript within which its session's data may be repeated
+DATA_BEFORE = 100  # records of a session before a transcript, whose data it may repeat
+MAX_RUN_SECONDS = 3_600.0  # a run that takes longer hangs: its lease is not renewed any more
 PAUSE = timedelta(minutes=1)  # before an item that has to wait is tried again
 MAX_OUTAGE_PAUSE = timedelta(minutes=10)  # between two looks whether the model answers again
 MAX_RETRY_AFTER = timedelta(days=1)  # that a provider may ask for
@@ -280,7 +281,7 @@ class MemoryAgentRunner:
             is_guest=source is not None and identities.is_guest(source.id),
             data_before=tuple(
                 one
-                for one in History(tx).between(item.session_id, max(item.after - DATA_BEFORE, 0), item.after)
+                for one in History(tx).last(item.session_id, DATA_BEFORE, item.after)
                 if one.record.provenance in DATA
             ),
         )
@@ -417,15 +418,20 @@ class MemoryAgentRunner:
 
     @contextmanager
     def _heartbeat(self, lease: Lease) -> Iterator[None]:
-        """Renew the lease from a thread of its own while the work goes on."""
+        """Renew the lease from a thread of its own while the work goes on. If it hangs, let the lease expire, so
+        that others take the item over, and health says that this worker is silent."""
         finished = threading.Event()
         pause = self._retry.lease.total_seconds() / 3
+        deadline = time.monotonic() + MAX_RUN_SECONDS
 
         def renew(tx: Transaction) -> bool:
             return Inbox(tx).renew(lease, self._now(tx) + self._retry.lease)
 
         def beat() -> None:
             while not finished.wait(pause):
+                if time.monotonic() > deadline:
+                    log.error("inbox item %s: the run hangs, and its lease is given up", lease.item.id)
+                    return
                 try:
                     if not self._database.write(renew):
                         return

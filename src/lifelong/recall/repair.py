@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lifelong.collect.erasures import hold_erasures
 from lifelong.collect.history import IndexableRecord
-from lifelong.errors import IndexCorrupt, StorageCorrupt, StorageError
+from lifelong.errors import IndexCorrupt, LifelongError, StorageCorrupt, StorageError
 from lifelong.organize.document_rows import DocumentRows
-from lifelong.recall.analyzer import analyze
+from lifelong.recall.analyzer import ASSISTANT, PERSON, SECRET, analyze
 from lifelong.recall.ends import Ends
 from lifelong.recall.experience_rows import reindex_all_experiences
 from lifelong.recall.feedback import FeedbackRows, apply_all
@@ -116,6 +116,18 @@ class IndexRepair:
             if not self.repair_fulltext(error):
                 raise
             self._database.write(lambda tx: IndexRebuild(tx).start())
+        for owner, identity in self._database.read(_partitions):
+            try:
+                self._remove_orphans(owner, _partition(owner, identity))
+            except LifelongError as error:
+                log.warning("vectors of user %s that belong to nothing were not deleted: %s", owner, error)
+
+    def _remove_orphans(self, owner: str, partition: VectorPartition) -> None:
+        """Delete vectors of items that are gone, from whatever store has them. No item is made under an old id."""
+        vectors = self._vectors(owner)
+        stored = vectors.ids(partition)
+        if gone := self._database.read(lambda tx: IndexStates(tx).gone(stored)):
+            vectors.remove(partition, gone)
 
     def outdate_files(self) -> None:
         """Have the files that were made of vectors made again: the database is not the one it was."""
@@ -183,6 +195,11 @@ def _embedded(tx: Transaction, owner: str) -> tuple[str, list[int]]:
     """Return whose vectors are in use, and the ids of the items that should have one."""
     states = IndexStates(tx)
     return states.identity(states.get(owner).embedder_id), states.with_vector(owner)
+
+
+def _partitions(tx: Transaction) -> list[tuple[str, str]]:
+    states = IndexStates(tx)
+    return [(owner, identity) for owner in states.owners() for identity in states.identities()]
 
 
 def _partition(owner: str, identity: str) -> VectorPartition:
@@ -326,16 +343,23 @@ class IndexRebuild:
         words."""
         rows = self._unforgotten(
             lambda: self._tx.all(
-                "SELECT id, owner, stems, kind, record_id FROM items WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+                "SELECT id, owner, stems, flags, kind, record_id FROM items WHERE id > ? AND id <= ? "
+                "ORDER BY id LIMIT ?",
                 *(after, until, ROWS_PER_BATCH),
             ),
             lambda row: row[1],
         )
-        for id_, owner, stored, kind, record in rows:
+        for id_, owner, stored, flags, kind, record in rows:
             stems, text = bytes(stored), self._text(id_)
-            if text and (analyzed := analyze(text)).stems.tobytes() != stems:
-                stems = analyzed.stems.tobytes()
-                self._tx.run("UPDATE items SET stems = ?, length = ? WHERE id = ?", stems, analyzed.length, id_)
+            if text:
+                analyzed = analyze(text)
+                made = analyzed.stems.tobytes(), analyzed.flags | flags & (PERSON | ASSISTANT | SECRET)
+                if made != (stems, flags):
+                    self._tx.run(
+                        "UPDATE items SET stems = ?, flags = ?, length = ? WHERE id = ?",
+                        *(*made, analyzed.length, id_),
+                    )
+                stems = made[0]
             self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
             Items(self._tx, owner).write_words([(id_, stems, is_derived(kind, record))])
             Vocabulary(self._tx, owner).add([redact(text)])
@@ -356,26 +380,36 @@ class IndexRebuild:
             of = 0 if state.first_item > after else state.mean_of
             size = max(0, state.size - len(states.not_derived(requeued)))
             states.set(owner, state._replace(size=size, mean_of=of))
+        self._delete_orphans(after, NO_LIMIT if last is None else last)
         if last is None:
-            self._delete_orphans()
             self._tx.run("UPDATE index_state SET version = version + 1")
         return last
 
-    def _delete_orphans(self) -> None:
-        """Delete items whose record, document or experience is gone, and words and vectors whose item is."""
+    def _delete_orphans(self, after: int, until: int) -> None:
+        """Delete items whose record or document is gone, and words and vectors whose item is, with these ids."""
         sources = {
-            "record": "session_history s WHERE CAST(s.id AS TEXT) = i.ref",
+            "record": "session_history s WHERE s.id = i.record_id",
             "fact": "documents s WHERE s.owner = i.owner AND s.id = i.thread",
         }
         for kind, source in sources.items():
             rows = self._tx.all(
-                f"SELECT i.owner, i.id FROM items i WHERE i.kind = '{kind}' "
-                f"AND NOT EXISTS (SELECT 1 FROM {source}) ORDER BY i.owner"
+                "SELECT i.owner, i.id FROM items i WHERE i.id > ? AND i.id <= ? "
+                f"AND i.kind = '{kind}' AND NOT EXISTS (SELECT 1 FROM {source}) ORDER BY i.owner",
+                *(after, until),
             )
             for owner, those in groupby(rows, key=lambda row: row[0]):
                 Items(self._tx, owner).erase([row[1] for row in those])
-        self._tx.run("DELETE FROM item_words WHERE rowid NOT IN (SELECT id FROM items)")
-        self._tx.run("DELETE FROM item_vectors WHERE item_id NOT IN (SELECT id FROM items)")
+        self._tx.run(
+            "DELETE FROM item_words WHERE rowid > ? AND rowid <= ? "
+            "AND rowid NOT IN (SELECT id FROM items WHERE id > ? AND id <= ?)",
+            *(after, until, after, until),
+        )
+        # by embedder, since the index on vectors begins with it
+        self._tx.run(
+            "DELETE FROM item_vectors WHERE embedder_id IN (SELECT id FROM embedders) "
+            "AND item_id > ? AND item_id <= ? AND item_id NOT IN (SELECT id FROM items WHERE id > ? AND id <= ?)",
+            *(after, until, after, until),
+        )
 
     def _unforgotten(self, read: Callable[[], list[T]], owner_of: Callable[[T], str]) -> list[T]:
         """Return rows of which nothing is forgotten until the transaction ends: read, lock, and read again where

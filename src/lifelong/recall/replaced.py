@@ -10,7 +10,7 @@ so two sentences about different people or things are never compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import product
@@ -34,7 +34,7 @@ from lifelong.text.standing import (
     standing,
 )
 from lifelong.text.stems import PAST, stem
-from lifelong.text.words import COMMON, fold, pattern
+from lifelong.text.words import COMMON, WORD, fold, pattern
 
 MAX_SENTENCES = 4  # of a text that are compared
 SAME_SHARE = 0.6  # of a sentence's words that a newer one has, if both speak of the same thing
@@ -230,14 +230,19 @@ def _seems_to_replace(later: Statement, earlier: Statement, newer: Kind | None, 
 
 def _is_of_another(later: Statement, earlier: Statement, shared: frozenset[str]) -> bool:
     """Return whether two sentences are about different people or things: each begins with another one, the newer
-    one begins with a name that the older text does not have, or what both speak of has another number ("issue 7")
-    or belongs to somebody else."""
+    one begins with a name that the older text does not have, or what both speak of has another number ("issue 7"),
+    is another one of its kind ("the search API", "the budget for the bathroom") or belongs to somebody else."""
     which, other = (_NUMBERED.match(fold(one.text)) for one in (later, earlier))
     if which and other and which[1] == other[1] and which[2] != other[2]:
         return True
     now, before = _lead(later.text), _lead(earlier.text) or _lead(_whole(earlier))
     known, told = topic(_whole(earlier)), topic(_whole(later))
     if now and now not in known and (before or now in _names(later.text)):
+        return True
+    which_one, which_before = (_qualifiers(one.text, shared) for one in (later, earlier))
+    if any(
+        one not in known and which_before.get(thing, one) not in (one, *told) for thing, one in which_one.items()
+    ):
         return True
     owned, was_owned = _owners(later.text, shared), _owners(earlier.text, shared)
     return any(
@@ -254,6 +259,24 @@ def _lead(text: str) -> str:
 @lru_cache(maxsize=4_096)
 def _names(text: str) -> frozenset[str]:
     return frozenset(stem(fold(word)) for name in names(text) for word in name.split())
+
+
+@lru_cache(maxsize=4_096)
+def _qualifiers(text: str, things: frozenset[str]) -> dict[str, str]:
+    """Return the stem of the word that says which one is meant, for each of the things that has one."""
+    words = [stem(word) for word in WORD.findall(fold(text))]
+    said = topic(text) - things
+    found: dict[str, str] = {}
+    for place, thing in enumerate(words):
+        if thing in things:
+            near = [*words[place - 1 : place], *_after_for(words[place + 1 : place + 4])]
+            found.update((thing, one) for one in near if one in said)
+    return found
+
+
+def _after_for(words: Sequence[str]) -> Sequence[str]:
+    """Return what a thing is for, of the words that follow it: "for the kitchen"."""
+    return words[1:] if words[:1] == ["for"] else ()
 
 
 def _owners(text: str, things: frozenset[str]) -> dict[str, str]:

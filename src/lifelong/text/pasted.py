@@ -65,7 +65,8 @@ _WORKS_ON = (
 )
 _STRONGLY = (
     r"(?:translate|summari[sz]e|proof-?read|rewrite|re-?phrase|paraphrase|reword|shorten|classify|correct|edit"
-    r"|ubersetze?n?|korrigiere?n?|formuliere?n?|fasse?|kurze|kurzen|traduce|traduzca|traducir|resume|resumir"
+    r"|ubersetze?n?|korrigiere?n?|formuliere?n?|fasse?|kurze(?! (?:ruck)?(?:frage|info|notiz)\b)|kurzen"
+    r"|traduce|traduzca|traducir|resume|resumir"
     r"|corrige"
     r"|corregir|reescribe|traduis|traduire|traduisez|resumer|resumez|corriger|corrigez|reformule|reformuler)"
 )
@@ -168,12 +169,15 @@ _IMAGINED = (
     r"|imagine[rz]?|imaginons|fais comme si|faisons comme si|jeu de role|on dirait que)\b"
     r"|let's (?:say|assume|play) (?:that )?|(?:in|from) (?:my|our|the|this|a|his|her) (?:\w+ )?(?:novel|story"
     r"|book|film"
-    r"|movie|play|game|dream|song|poem|script|screenplay|campaign)\b|(?:in|aus) (?:meinem|dem|einem) (?:roman|buch"
+    r"|movie|play|game|dream|song|poem|script|screenplay|campaign)\b"
+    r"(?! (?:club|group|circle|company|studio|shop|store|publisher|project|team|class|collection|shelf|night)s?\b)"
+    r"|(?:in|aus) (?:meinem|dem|einem) (?:roman|buch"
     r"|film|traum|spiel|lied)\b|en (?:mi|la|el) (?:novela|cuento|pelicula|juego|sueno|cancion)\b"
     r"|dans (?:mon|le|la) (?:roman|livre|film|jeu|reve|chanson)\b)"
 )
 _SUPPOSED = (
-    r"(?:(?:but |and |so |now )?(?:suppose|supposing|assume|assuming|hypothetically|say|what if|angenommen"
+    r"(?:(?:but |and |so |now )?(?:suppose|supposing|assume|assuming|hypothetically|what if|angenommen"
+    r"|say(?=,| (?:i|you|we|he|she|they|my|that|there)\b)"
     r"|nehmen wir"
     r" an|gesetzt den fall|was ware,? wenn|supongamos|supon|pongamos|y si|que pasaria si|supposons|admettons"
     r"|mettons|et si)\b"
@@ -204,7 +208,17 @@ _TOPICS = word_set(
     casa direccion ciudad trabajo dieta alergia alergias salud familia cumpleanos edad telefono idioma decision
     motivo resultado ejemplo hoy manana ayer
     remarque rappel precision question reponse objectif regle regles nom adresse ville travail metier regime
-    allergie sante famille anniversaire telephone langue raison resultat exemple aujourd'hui demain hier"""
+    allergie sante famille anniversaire telephone langue raison resultat exemple aujourd'hui demain hier
+    monday tuesday wednesday thursday friday saturday sunday weekdays weekend weekends morning mornings afternoon
+    evening evenings night nights breakfast lunch dinner snacks deal truth music books reading movies sports
+    exercise training remember honestly actually basically seriously frankly personally finally sadly
+    luckily currently recently usually normally first firstly second secondly third thirdly lastly
+    montag dienstag mittwoch donnerstag freitag samstag sonntag wochenende abends morgens mittags fruhstuck
+    mittagessen abendessen musik bucher sport achtung merke ehrlich zuerst erstens zweitens drittens
+    lunes martes miercoles jueves viernes sabado domingo desayuno almuerzo cena musica libros deporte ojo cuidado
+    atencion recuerda anota resumen primero segundo tercero
+    lundi mardi mercredi jeudi vendredi samedi dimanche dejeuner diner musique livres sport attention bref
+    retiens d'abord"""
 )
 """What stands before a colon and is no speaker: "Update: I work at Solvane now"."""
 _ROLES = (
@@ -217,6 +231,24 @@ _ROLES = (
         bewerberin anrufer cliente candidato candidata candidat client"""
     )
 )
+_NOUN = r"\w{3,}(?:tion|sion|ung|heit|keit|schaft|ness|cion)"
+"""What no name ends with."""
+_OF_A_KIND = (
+    r"(?:for|fur|bei|para|pour) (?:\w+ ){0,2}\w+$|(?:when(?:ever)? you|wenn du|quand tu)\b[^,]*$"
+    r"|in (?!(?:an?|the|one|some|his|her|their)\b)(?:\w+ ){0,2}\w+s$"
+    r"|(?:my|our|meine|unsere|mis|nuestras|mes|nos) (?:rules?|regeln?|reglas?|regles?)\b|long story short$"
+)
+"""How somebody begins to tell what they want with each text of a kind: "for commit messages: always …"."""
+_IN_THIRD_PERSON = r"\W*(?:she|he|they|sie|er|ella|ellos|ellas|elles?|ils?(?! faut| y a))\b"
+_OF_BEFORE = (
+    r"\W*(?:what do you think (?:of|about) that|does that sound (?:good|ok\w*)"
+    r"|is that (?:really )?(?:true|correct)"
+    r"|what (?:does|do|would) (?:this|that|it) mean for (?:me|us)"
+    r"|wie findest du das|ist das (?:richtig|wahr)|was (?:bedeutet|heisst) das fur (?:mich|uns)"
+    r"|que (?:opinas|piensas) de eso|es (?:eso )?verdad|que significa es[ot]o para (?:mi|nosotros)"
+    r"|c'est vrai|(?:tu penses quoi|que penses-tu) de ca)\b"
+)
+"""How somebody asks about what was talked of, and not about a text that follows."""
 _ORDERS = r"\b(?:always|never|don't|do not|immer|nie|niemals|siempre|nunca|toujours|jamais)\b"
 _SPEAKS = r"\b(?:me|he|trabajo|prefiero|llamo|hablo|odio|como|mes|m'\w+|j'\w+)\b"
 
@@ -249,7 +281,7 @@ def find_frame(sentence: str, *, ends_line: bool, names: Collection[str] = ()) -
     if _is_request(folded, has_colon=at > 0):
         is_of_text = pattern(rf"\b(?:{_STRONGLY}|{_INTO}|{_JUDGED})\b").search(folded) is not None
         return Frame(at or len(sentence), is_request=True, points_back=is_of_text)
-    if at and _presents(folded):
+    if at and _presents(folded) and not pattern(_IN_THIRD_PERSON).match(fold(sentence[at : at + MAX_TITLE_CHARS])):
         return Frame(at, if_spoken=True)
     is_title = ends_line and not at and len(sentence) <= MAX_TITLE_CHARS and sentence[-1:] not in ".!?…"
     if is_title and _presents(folded):
@@ -311,9 +343,15 @@ def _is_speaker(sentence: str, names: Collection[str]) -> bool:
     if not found:
         return False
     label = fold(found[1])
-    if label in names or label.partition(" ")[0] in _TOPICS or label in _TOPICS:
+    words = label.split()
+    if label in names or label in _TOPICS or not _TOPICS.isdisjoint(words):
         return False
-    return label in _ROLES or speaks(sentence[found.end() :])
+    if label in _ROLES:
+        return True
+    if pattern(_NOUN).fullmatch(words[-1]):
+        return False
+    said = sentence[found.end() :]
+    return speaks(said) and not pattern(_IN_THIRD_PERSON).match(fold(said[:MAX_TITLE_CHARS]))
 
 
 def _is_request(folded: str, *, has_colon: bool) -> bool:
@@ -328,10 +366,17 @@ def _is_request(folded: str, *, has_colon: bool) -> bool:
         pattern(rf"{_STRONGLY}\b").match(ask)
         or pattern(rf"{_MAKES}\b.*\b{_TEXT}\b").match(ask)
         or pattern(r"(?:how|wie|como|comment)\b.{0,40}\b(?:say|sagt?|dice|dit)\b").match(ask)
-        or (pattern(rf"\b{_WORKS_ON}\b").search(ask) and pattern(rf"\b{_TEXT}\b").search(ask))
+        or (
+            not pattern(_STATES).match(ask)
+            and not pattern(_OF_A_KIND).match(ask)
+            and pattern(rf"\b{_WORKS_ON}\b").search(ask)
+            and pattern(rf"\b{_TEXT}\b").search(ask)
+        )
     ):
         return True
     asks = folded.rstrip().endswith("?")
+    if asks and pattern(_OF_BEFORE).match(ask):
+        return False
     if not pattern(rf"\b{_THIS}(?={_POINTS})").search(folded) or (pattern(_STATES).match(ask) and not asks):
         return False
     if has_colon:
@@ -349,4 +394,7 @@ def _presents(folded: str) -> bool:
     what follows."""
     if pattern(_OWN_TEXT).search(folded) or pattern(_I_SPOKE).search(folded) or pattern(_TELLS_ME).search(folded):
         return False
-    return pattern(rf"\b{_TEXT}\b").search(folded) is not None or pattern(_SPOKE).search(folded) is not None
+    if pattern(_OF_A_KIND).match(folded):
+        return False
+    named = pattern(r"(?:please )?(?:review|rate|comment on) (?=my|our)").sub("", folded, count=1)
+    return pattern(rf"\b{_TEXT}\b").search(named) is not None or pattern(_SPOKE).search(folded) is not None

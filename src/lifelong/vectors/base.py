@@ -111,6 +111,10 @@ class Vectors(Protocol):
         """Forget them, wherever they are stored. An id that is not there is passed over."""
         ...
 
+    def ids(self, partition: VectorPartition) -> list[int]:
+        """Return the ids of all items that have a vector here."""
+        ...
+
     def clear(self, partition: VectorPartition) -> None:
         """Forget everything in the partition."""
         ...

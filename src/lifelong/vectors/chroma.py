@@ -126,8 +126,10 @@ class ChromaVectors:
         """Do nothing: Chroma keeps its index."""
 
     def verify(self, partition: VectorPartition, ids: Sequence[int]) -> list[str]:
-        there = self._in(partition, lambda collection: collection.get(include=[])["ids"]) or []
-        return missing_fault(len({*ids} - {*map(int, there)}))
+        return missing_fault(len({*ids} - {*self.ids(partition)}))
+
+    def ids(self, partition: VectorPartition) -> list[int]:
+        return [*map(int, self._in(partition, lambda collection: collection.get(include=[])["ids"]) or [])]
 
     def clear(self, partition: VectorPartition) -> None:
         from chromadb.errors import NotFoundError

@@ -138,6 +138,15 @@ class LocalVectors:
         self._open.write(work)
         self._writer(partition).overwrite(gone)
 
+    def ids(self, partition: VectorPartition) -> list[int]:
+        def read(tx: Transaction) -> list[Row]:
+            return tx.all(
+                "SELECT item_id FROM item_vectors WHERE owner = ? AND embedder_id = ?",
+                *(partition.owner, embedder_id(tx, partition)),
+            )
+
+        return [row[0] for row in self._open.read(read)]
+
     def clear(self, partition: VectorPartition) -> None:
         def work(tx: Transaction) -> int:
             rows = tx.all(

@@ -125,6 +125,10 @@ class PgVectors:
         rows: list[tuple[Param, ...]] = [(*_key(partition), id_) for id_ in sorted(set(ids))]
         self._in(partition, lambda tx: tx.many(sql, rows), writing=True)
 
+    def ids(self, partition: VectorPartition) -> list[int]:
+        sql = f"SELECT item_id FROM {_table(partition)} WHERE owner = ? AND embedder = ?"
+        return [row[0] for row in self._in(partition, lambda tx: tx.all(sql, *_key(partition))) or []]
+
     def clear(self, partition: VectorPartition) -> None:
         sql = f"DELETE FROM {_table(partition)} WHERE owner = ? AND embedder = ?"
         self._in(partition, lambda tx: tx.run(sql, *_key(partition)), writing=True)
