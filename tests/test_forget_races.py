@@ -83,7 +83,8 @@ def open_store(tmp_path: Path, storage: dict[str, Any], clock: FakeClock) -> Ite
     opened: list[Store] = []
 
     def open_one(**parts: Any) -> Store:
-        store = Store.open(tmp_path / "home", clock=clock, storage=storage, continuity=EVERYTHING_ON, **parts)
+        patience = {**storage, "busy_timeout": 5.0}  # a reader may be paused while something is forgotten
+        store = Store.open(tmp_path / "home", clock=clock, storage=patience, continuity=EVERYTHING_ON, **parts)
         opened.append(store)
         return store
 

@@ -228,7 +228,7 @@ def test_no_text_can_pass_for_a_section(files: JournalFiles) -> None:
 
 def test_of_a_long_page_the_last_whole_lines_are_read(files: JournalFiles) -> None:
     """O24: not all of a journal of years."""
-    put(files, note("first"), *(note(f"{number:04} {'x' * 900}") for number in range(2_000)), note("last"))
+    put(files, note("first"), *(note(f"{number:04} {'a tide ' * 130}") for number in range(2_000)), note("last"))
     lines = _last_lines(files, files.memory, 2**20)
     assert 500 < len(lines) < 1_500
     assert all(line.record for line in lines)
