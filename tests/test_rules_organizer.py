@@ -124,7 +124,7 @@ steps = st.lists(
 
 
 LONG = [
-    pytest.param(part, 400, marks=pytest.mark.soak, id=f"400 conversations, part {part}") for part in range(1, 6)
+    pytest.param(part, 300, marks=pytest.mark.soak, id=f"300 conversations, part {part}") for part in range(1, 4)
 ]
 
 
