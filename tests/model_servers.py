@@ -1,10 +1,12 @@
-"""A scripted model on loopback, that speaks OpenAI's Chat Completions and Anthropic's Messages over real HTTP."""
+"""A scripted model on loopback, that speaks OpenAI's Chat Completions and Anthropic's Messages over real HTTP; the
+latter also as a stream, where that is asked for."""
 
 from __future__ import annotations
 
 import json
+import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -36,6 +38,7 @@ class Reply:
     input_tokens: int | None = 1_000
     output_tokens: int = 100
     cached: int = 0  # of the input
+    stop: str = ""  # why it ends, where that is neither its end nor a call (Anthropic only)
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -117,10 +120,16 @@ class _Handler(BaseHTTPRequestHandler):
             reply.hold.wait(60)
         if reply.wait:
             self.server.model.stopping.wait(reply.wait)
-        shape = anthropic if self.path.startswith("/v1/messages") else openai
-        body = reply.body if reply.body is not None else json.dumps(shape(asked, reply)).encode()
+        body, kind = reply.body, "application/json"
+        if body is None and self.path.startswith("/v1/messages"):
+            message = anthropic(asked, reply)
+            body = json.dumps(message).encode()
+            if asked.get("stream"):
+                body, kind = b"".join(_events(message)), "text/event-stream"
+        elif body is None:
+            body = json.dumps(openai(asked, reply)).encode()
         self.send_response(reply.status)
-        for name, value in {"content-type": "application/json", **reply.headers}.items():
+        for name, value in {"content-type": kind, **reply.headers}.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -180,7 +189,7 @@ def anthropic(asked: dict[str, Any], reply: Reply) -> dict[str, Any]:
         "role": "assistant",
         "model": asked["model"],
         "content": content,
-        "stop_reason": "tool_use" if reply.calls else "end_turn",
+        "stop_reason": reply.stop or ("tool_use" if reply.calls else "end_turn"),
         "stop_sequence": None,
         "usage": {
             "input_tokens": (reply.input_tokens or 0) - reply.cached,
@@ -188,6 +197,36 @@ def anthropic(asked: dict[str, Any], reply: Reply) -> dict[str, Any]:
             "output_tokens": reply.output_tokens,
         },
     }
+
+
+def _events(message: dict[str, Any]) -> Iterator[bytes]:
+    """Yield a message of Anthropic's in pieces: its texts word by word, the arguments of its calls in halves."""
+
+    def event(kind: str, **about: Any) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **about})}\n\n".encode()
+
+    usage = message["usage"]
+    yield event(
+        "message_start",
+        message=message | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}},
+    )
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            begun, pieces = {**block, "text": ""}, re.findall(r"\S+\s*|\s+", block["text"])
+            deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
+        else:
+            given = json.dumps(block["input"])
+            half, begun = len(given) // 2, {**block, "input": {}}
+            deltas = [
+                {"type": "input_json_delta", "partial_json": piece} for piece in (given[:half], given[half:])
+            ]
+        yield event("content_block_start", index=index, content_block=begun)
+        for delta in deltas:
+            yield event("content_block_delta", index=index, delta=delta)
+        yield event("content_block_stop", index=index)
+    end = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield event("message_delta", delta=end, usage={"output_tokens": usage["output_tokens"]})
+    yield event("message_stop")
 
 
 def results(asked: dict[str, Any]) -> list[str]:

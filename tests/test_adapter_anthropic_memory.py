@@ -17,7 +17,7 @@ from anthropic.lib.tools import ToolError
 
 from lifelong import Memory
 from lifelong.adapters.anthropic_memory import AsyncLifelongMemoryTool, LifelongMemoryTool
-from tests.model_servers import ModelServer, call, results, say
+from tests.model_servers import Call, ModelServer, Reply, call, results, say
 
 PAGE = Path(__file__).parent.parent / "docs/adapters/anthropic-memory.md"
 
@@ -195,6 +195,48 @@ def test_the_runner_of_the_client_remembers_across_restarts(tmp_path: Path) -> N
     assert created == f"File created successfully at: {path}"
     assert "View /memories to see what there is." in missing
     assert "The build takes 4 minutes." in found
+
+
+@pytest.mark.parametrize("eagerly", [False, True], ids=["after the stream", "in the stream"])
+def test_a_stream_uses_the_tool(tmp_path: Path, eagerly: bool) -> None:
+    """F1: calls that come in pieces are done whole and once, after the stream or while it goes on; an error goes
+    back to the model; asynchronous, too."""
+    path = "/memories/build.md"
+    text = "The build takes 4 minutes.\nTests take 9."
+    create = Call("memory", {"command": "create", "path": path, "file_text": text})
+    replies = [
+        Reply("I note that. ", (create, Call("memory", {"command": "view", "path": "/memories/none.md"}))),
+        say("It is noted now."),
+        call("memory", {"command": "str_replace", "path": path, "old_str": "4 minutes", "new_str": "5 minutes"}),
+        call("memory", {"command": "view", "path": path}),
+        say("It takes 5 minutes."),
+    ]
+    ask: dict[str, Any] = {"model": "claude-haiku-4-5", "max_tokens": 100, "stream": True}
+    ask |= {"messages": [{"role": "user", "content": "How long is it?"}], "run_tools_eagerly": eagerly}
+    pieces: list[str] = []
+    with ModelServer(replies) as server:
+        with Memory.open(tmp_path) as memory, Anthropic(api_key="test", base_url=server.url) as client:
+            for stream in client.beta.messages.tool_runner(**ask, tools=[LifelongMemoryTool(memory)]):
+                pieces += [event.text for event in stream if event.type == "text"]
+
+        async def again() -> None:
+            with Memory.open(tmp_path) as memory:
+                async with AsyncAnthropic(api_key="test", base_url=server.url) as client:
+                    tools = [AsyncLifelongMemoryTool(memory)]
+                    async for stream in client.beta.messages.tool_runner(**ask, tools=tools):
+                        pieces.extend([event.text async for event in stream if event.type == "text"])
+
+        asyncio.run(again())
+    assert "".join(pieces) == "I note that. It is noted now.It takes 5 minutes."
+    assert len(pieces) == len("".join(pieces).split()) + 1, "a word each"
+    created, missing = results(server.requests[1])
+    assert created == f"File created successfully at: {path}"
+    assert "View /memories to see what there is." in missing
+    assert "     1\tThe build takes 5 minutes." in results(server.requests[-1])[-1]
+    with Memory.open(tmp_path) as memory:
+        document = memory.documents.read("~/memory/build")
+        assert document.body == text.replace("4", "5")
+        assert len(memory.documents.versions(document.id)) == 2
 
 
 def test_the_page_runs(tmp_path: Path) -> None:

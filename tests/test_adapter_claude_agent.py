@@ -13,14 +13,25 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from claude_agent_sdk import ClaudeAgentOptions, HookInput, ResultMessage, SessionKey, SessionStoreEntry, query
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookInput,
+    ResultMessage,
+    SessionKey,
+    SessionStoreEntry,
+    StreamEvent,
+    create_sdk_mcp_server,
+    query,
+    tool,
+)
 from claude_agent_sdk.testing import run_session_store_conformance
 
 from lifelong import Memory, Store
 from lifelong.adapters.claude_agent import LifelongSessionStore, hooks
 from lifelong.errors import InputError
-from tests.model_servers import ModelServer
-from tests.test_claude import alone, speak
+from tests.model_servers import ModelServer, Reply, call, say
+from tests.test_claude import alone
 
 PAGE = Path(__file__).parent.parent / "docs/adapters/claude-agent-sdk.md"
 KEY: SessionKey = {"project_key": "-work-shop", "session_id": "0b6c7a8e-0000-4000-8000-000000000001"}
@@ -173,7 +184,7 @@ def test_a_session_is_resumed_from_the_store(tmp_path: Path, monkeypatch: pytest
 
             return asyncio.run(ask())
 
-    with ModelServer(lambda _: speak("Bake bread, Mara.")) as server:
+    with ModelServer(lambda _: say("Bake bread, Mara.")) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         session = turn("I'm allergic to nuts. What can I bake?", None, 1)
         assert turn("And what did you say?", session, 2) == session
@@ -187,11 +198,59 @@ def test_a_session_is_resumed_from_the_store(tmp_path: Path, monkeypatch: pytest
     assert texts["Bake bread, Mara."] == "agent"
 
 
+@pytest.mark.parametrize("stored_by", ["store", "hooks"])
+def test_a_streamed_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored_by: str) -> None:
+    """F1: prompts are streamed in and replies streamed out, with a call in the middle; the memory has each of them
+    once and whole, from the session store or from the hooks, and its context comes with the first prompt."""
+    prompts = ["What can I bake for Sunday?", "And what for Monday morning?"]
+
+    @tool("pantry", "Look into the pantry", {"shelf": str})
+    async def pantry(given: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": f"On the {given['shelf']} shelf there is rye flour."}]}
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        said = json.dumps(asked["messages"])
+        if prompts[1] in said:
+            return say("Rolls, as you like them.")
+        return say("Then bake rye bread.") if "rye flour" in said else call("mcp__home__pantry", {"shelf": "top"})
+
+    async def talk(options: ClaudeAgentOptions) -> list[str]:
+        pieces: list[str] = []
+        async with ClaudeSDKClient(options) as client:
+            for prompt in prompts:
+                await client.query(prompt)
+                events = [one async for one in client.receive_response() if isinstance(one, StreamEvent)]
+                pieces += [one.event.get("delta", {}).get("text", "") for one in events]
+        return [piece for piece in pieces if piece]
+
+    with ModelServer(answer) as server, Memory.open(tmp_path / "home", user="mara") as memory:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        memory.add("I'm allergic to nuts.")
+        options = ClaudeAgentOptions(
+            session_store=LifelongSessionStore(memory) if stored_by == "store" else None,
+            hooks=hooks(memory, capture=stored_by == "hooks"),
+            include_partial_messages=True,
+            mcp_servers={"home": create_sdk_mcp_server("home", tools=[pantry])},
+            allowed_tools=["mcp__home__pantry"],
+            model="haiku",
+            tools=[],
+            setting_sources=[],
+            cwd=tmp_path,
+        )
+        pieces = asyncio.run(talk(options))
+        texts = [one.text for one in reversed(memory.list("record", limit=100))]
+    assert pieces == ["Then ", "bake ", "rye ", "bread.", "Rolls, ", "as ", "you ", "like ", "them."]
+    assert any("allergic to nuts" in json.dumps(one["messages"]) for one in server.requests)
+    told = [text for text in texts if text in {*prompts, "Then bake rye bread.", "Rolls, as you like them."}]
+    assert told == [prompts[0], "Then bake rye bread.", prompts[1], "Rolls, as you like them."]
+    assert sum("On the top shelf there is rye flour." in text for text in texts) == 1
+
+
 def test_the_page_runs(tmp_path: Path) -> None:
     """F1: the example of the page runs and remembers in two processes; it has at most 30 lines."""
     (example,) = re.findall(r"^```py\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert len(example.splitlines()) <= 30
-    with ModelServer(lambda _: speak("Bake bread, Mara.")) as server:
+    with ModelServer(lambda _: say("Bake bread, Mara.")) as server:
         for prompt in ("I'm allergic to nuts.", "What did I tell you?"):
             ran = subprocess.run(
                 [sys.executable, "-c", example, *prompt.split()],

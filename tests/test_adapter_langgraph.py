@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain.chat_models import init_chat_model
+from langchain.tools import ToolRuntime
 from langchain_core.messages import HumanMessage
+from langchain_core.tools import BaseTool, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.base import (
@@ -30,6 +34,8 @@ from lifelong.adapters.langgraph import LifelongStore
 from lifelong.errors import InputError
 from lifelong.testing import FakeClock
 from tests.conftest import OpenMemory
+from tests.model_servers import ModelServer, Reply, call, say
+from tests.scripted_openai import KNOWS, KNOWS_NOT, scripted, texts
 
 MARA, TOM = ("users", "mara"), ("users", "tom", "notes")
 
@@ -247,3 +253,52 @@ def test_a_graph_uses_it_in_threads_and_in_an_event_loop(tmp_path: Path) -> None
             return [one.value["text"] for one in await store.asearch(("more",))]
 
     assert asyncio.run(later()) == ["1", "2"]
+
+
+@tool
+def note(text: str, runtime: ToolRuntime) -> str:
+    """Note something about the user."""
+    assert runtime.store
+    runtime.store.put(MARA, "health", {"text": text})
+    return "Noted."
+
+
+@tool
+async def look_up(query: str, runtime: ToolRuntime) -> str:
+    """Look up what was noted about the user."""
+    assert runtime.store
+    return " ".join(one.value["text"] for one in await runtime.store.asearch(MARA, query=query))
+
+
+def test_an_agent_uses_it_while_it_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F1: what a tool puts in the middle of a stream is found in that of the next memory, in an event loop."""
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    calls = {"note": {"text": "Mara is allergic to walnuts."}, "look_up": {"query": "allergic to what?"}}
+
+    def answer(asked: dict[str, Any]) -> Reply:
+        if asked["messages"][-1]["role"] == "tool":
+            return say(KNOWS if "walnuts" in texts(asked) else KNOWS_NOT)
+        (given,) = asked["tools"]
+        name = given["function"]["name"]
+        return call(name, calls[name])
+
+    def make(server: ModelServer, memory: Memory, with_tool: BaseTool) -> Any:
+        model = init_chat_model("openai:gpt-5.2", base_url=server.base_url("openai"), api_key="x", max_retries=0)
+        return create_agent(model, [with_tool], store=LifelongStore(memory))
+
+    asked = {"messages": [HumanMessage("What shall I cook for dinner?")]}
+    with scripted(answer) as server:
+        with Memory.open(tmp_path) as memory:
+            noted = [one.text for one, _ in make(server, memory, note).stream(asked, stream_mode="messages")]
+        with Memory.open(tmp_path) as memory:
+
+            async def later() -> list[str]:
+                agent = make(server, memory, look_up)
+                return [one.text async for one, _ in agent.astream(asked, stream_mode="messages")]
+
+            found = asyncio.run(later())
+            assert [one.value for one in LifelongStore(memory).search(MARA)] == [calls["note"]]
+    assert all(one["stream"] for one in server.requests)
+    assert "Noted." in noted
+    assert "Mara is allergic to walnuts." in found
+    assert [piece for piece in found if piece][-len(KNOWS.split()) :] == [f"{word} " for word in KNOWS.split()]

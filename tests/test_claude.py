@@ -20,7 +20,7 @@ from lifelong.settings import ModelsSettings
 from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from tests.conftest import absent
-from tests.model_servers import ModelServer, Reply, Script, refuse
+from tests.model_servers import ModelServer, Reply, Script, call, refuse, say
 
 KEY = "key-for-the-scripted-endpoint"
 
@@ -53,31 +53,6 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(claude_agent_sdk, "query", query)
     return said
-
-
-def speak(text: str, *, input_tokens: int = 1_000, stop: str = "end_turn", tool: str = "", **more: Any) -> Reply:
-    """A message as a stream of events, the only way in which the program asks for one."""
-    message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-4-5"}
-    message |= {"content": [], "stop_reason": None, "stop_sequence": None}
-    message |= {"usage": {"input_tokens": input_tokens, "output_tokens": 1}}
-    block: dict[str, Any] = {"type": "text", "text": ""}
-    if tool:
-        block = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
-    change = {"type": "input_json_delta", "partial_json": "{}"} if tool else {"type": "text_delta", "text": text}
-    events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        {"type": "content_block_delta", "index": 0, "delta": change},
-        {"type": "content_block_stop", "index": 0},
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": stop, "stop_sequence": None},
-            "usage": {"output_tokens": 100},
-        },
-        {"type": "message_stop"},
-    ]
-    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-    return Reply(body=body.encode(), headers={"content-type": "text/event-stream"}, **more)
 
 
 @pytest.fixture
@@ -113,7 +88,7 @@ def test_the_program_is_asked_with_exactly_those_options(
     (config / "CLAUDE.md").write_text("A LINE OF SETTINGS")
     (tmp_path / "other.txt").write_text("A LINE OF ANOTHER FILE")
     prompt = f"Condense: see @{tmp_path / 'other.txt'} and /init."
-    server = serve([speak("All condensed.")])
+    server = serve([say("All condensed.")])
     assert question(sqlite, clock)(prompt) == "All condensed."
     [asked] = server.requests
     assert asked["tools"] == []
@@ -143,7 +118,7 @@ def test_a_model_a_key_and_an_address_of_ones_own(
     sqlite: SQLite, clock: FakeClock, serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """O34: `models` names them; those of another provider are not given to Anthropic's program."""
-    server = serve([speak("Yes.")])
+    server = serve([say("Yes.")])
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     own = {"model": "anthropic:claude-haiku-4-5", "base_url": server.url, "api_key": "another-key"}
     assert question(sqlite, clock, **own)("Well?") == "Yes."
@@ -160,13 +135,13 @@ def test_a_model_a_key_and_an_address_of_ones_own(
 @pytest.mark.parametrize(
     ("replies", "said", "free"),
     [
-        ([speak("Too dear.", input_tokens=5_000_000)], "budget", False),
-        ([speak("", tool="Bash", stop="tool_use")], "", False),
-        ([speak("Half of it", stop="max_tokens"), speak("and the rest.")], "cut off", False),
-        ([speak("Half of it", stop="max_tokens")] * 9, "token maximum", False),
-        ([speak("I cannot help with that.", stop="refusal")] * 9, "", False),
+        ([say("Too dear.", input_tokens=5_000_000)], "budget", False),
+        ([call("Bash")], "", False),
+        ([say("Half of it", stop="max_tokens"), say("and the rest.")], "cut off", False),
+        ([say("Half of it", stop="max_tokens")] * 9, "token maximum", False),
+        ([say("I cannot help with that.", stop="refusal")] * 9, "", False),
         ([refuse(401, f"no such key: {KEY}")] * 2, "401", True),
-        ([speak("Late.", wait=60)], "within 3 s", False),
+        ([say("Late.", wait=60)], "within 3 s", False),
     ],
     ids=["dear", "tool", "pieces", "cut", "declined", "refused", "late"],
 )
@@ -200,7 +175,7 @@ def test_root_is_told_what_to_do(
 
 def test_the_daily_cap_holds(sqlite: SQLite, clock: FakeClock, serve: Any) -> None:
     """O14: where the question could pass the home's cap, nothing is asked."""
-    server = serve([speak("Yes.")])
+    server = serve([say("Yes.")])
     with pytest.raises(DailyCapExceeded):
         question(sqlite, clock, daily_cap_usd=0.04)("Condense.")
     assert (server.requests, rows(sqlite)) == ([], [])
@@ -218,7 +193,7 @@ def test_without_the_extra_it_says_what_to_install(
 
 def test_notes_are_compacted_over_it(sqlite: SQLite, clock: FakeClock, serve: Any, tmp_path: Path) -> None:
     """O33: the whole way, from a note that is stored to `compacted.md`, in the background."""
-    server = serve([speak("Deploys go out on Tuesday; never on Friday.")])
+    server = serve([say("Deploys go out on Tuesday; never on Friday.")])
     notes = Notes(tmp_path, "researcher", question(sqlite, clock), threshold=1_000)
     notes.store("deploys", "Deploys go out on Tuesday. " * 30)
     notes.store("rule", "Never deploy on Friday. " * 30)

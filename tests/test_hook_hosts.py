@@ -28,7 +28,6 @@ from tests.conftest import absent
 from tests.model_servers import ModelServer, Reply, say
 from tests.scripted_gemini import gemini
 from tests.scripted_responses import ResponsesServer
-from tests.test_claude import speak
 from tests.test_hook import HOLD
 
 pytestmark = pytest.mark.soak
@@ -113,7 +112,7 @@ class ClaudeCode(Host):
     hooks = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 
     def endpoint(self) -> ModelServer:
-        return ModelServer(lambda _: speak(ANSWER))
+        return ModelServer(lambda _: say(ANSWER))
 
     def prepare(self, url: str) -> None:
         (self.config / "hooks.json").write_text(json.dumps(self.settings(60)))

@@ -278,6 +278,23 @@ def test_logins_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert allows(cookies[-1])  # those that ended take no room
 
 
+def test_logins_of_one_token_end_no_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """S8: who has a token may log in as often as they like, and only their own oldest logins end."""
+    monkeypatch.setattr(access, "MAX_LOGINS", 5)
+    monkeypatch.setattr(access, "MAX_LOGINS_OF_TOKEN", 2)
+    with Store.open(tmp_path) as store:
+        door = Access(TOKEN, store.tokens)
+        mine = Grant("write", "mara", store.tokens.create("mara").id)
+
+        def allows(cookie: str) -> bool:
+            return asyncio.run(door.identify(Headers({"cookie": f"{COOKIE}={cookie}"}), "127.0.0.1")) is not None
+
+        other = door.log_in(Grant(token="server"))
+        cookies = [door.log_in(mine) for _ in range(10)]
+        assert list(map(allows, cookies)) == [False] * 8 + [True] * 2
+        assert allows(other)
+
+
 # From where
 
 

@@ -184,6 +184,26 @@ def test_the_log_is_bounded(memory: Memory, clock: FakeClock, monkeypatch: pytes
     assert len(tokens.write_log()) == 2
 
 
+def test_refused_writes_push_nothing_out_of_the_log(
+    memory: Memory, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S8: they are logged, up to a number of each token in an hour; what is done is logged always."""
+    monkeypatch.setattr("lifelong.tokens.WRITES_PER_PRUNING", 1)
+    monkeypatch.setattr("lifelong.tokens.MAX_LOGGED_WRITES", 9)
+    monkeypatch.setattr("lifelong.tokens.MAX_NOT_DONE", 3)
+    tokens, grant = memory.store.tokens, Grant("read", "mara", "t1")
+    tokens.log_write(Grant("write", "ben", "t2"), "forget", "ben", ["r1"], "done")
+    for number in range(20):
+        tokens.log_write(grant, "add", "mara", [], "refused" if number % 2 else "failed")
+    assert [one.token for one in tokens.write_log()] == ["t1"] * 3 + ["t2"]
+    tokens.log_write(grant, "add", "mara", [], "done")
+    tokens.log_write(Grant("read", "ben", "t3"), "add", "ben", [], "refused")
+    clock.now += timedelta(hours=2)
+    tokens.log_write(grant, "add", "mara", [], "refused")
+    assert [one.token for one in tokens.write_log(3)] == ["t1", "t3", "t1"]
+    assert tokens.write_log()[-1].operation == "forget"
+
+
 # The command line
 
 

@@ -36,6 +36,8 @@ USED_PRECISION = timedelta(hours=1)  # so that reading does not write each time
 MAX_TARGETS = 20  # of a write in the log
 MAX_LOGGED_WRITES = 1_000_000
 WRITES_PER_PRUNING = 100
+MAX_NOT_DONE = 50  # writes of a token that are logged in a window: in a year fewer than half of all
+NOT_DONE_WINDOW = timedelta(hours=1)
 
 _TOKEN = re.compile(rf"{PREFIX}_(t[0-9a-f]{{10}})_[A-Za-z0-9_-]{{43}}", re.ASCII)
 _TARGET = re.compile(r"(?=.*\d)[a-z]?[0-9a-f]{1,40}", re.ASCII)  # r12, v3, an id of a document or of a session
@@ -210,11 +212,19 @@ class Tokens:
 
     def log_write(self, grant: Grant, operation: str, user: str, targets: Sequence[str], outcome: Outcome) -> None:
         """Note a change that was made, or tried, with a token. What does not look like an id is left out of the
-        targets: the log keeps no text. The oldest entries go."""
+        targets: the log keeps no text. The oldest entries go. Of the changes that a token did not make, the first
+        in each hour are noted: nobody pushes older entries out with what is refused."""
         ids = [one for one in dict.fromkeys(targets) if _TARGET.fullmatch(one)][:MAX_TARGETS]
-        row = (to_micros(self._clock()), grant.token, user, operation, json.dumps(ids), outcome)
+        now = self._clock()
+        row = (to_micros(now), grant.token, user, operation, json.dumps(ids), outcome)
+        since = to_micros(now - NOT_DONE_WINDOW)
 
         def write(tx: Transaction) -> None:
+            if outcome != "done":
+                lately = "SELECT count(*) FROM write_log WHERE token = ? AND outcome <> 'done' AND at > ?"
+                counted = tx.one(lately, grant.token, since)
+                if counted and counted[0] >= MAX_NOT_DONE:
+                    return
             into = "write_log (at, token, owner, operation, targets, outcome)"
             if tx.insert(into, [row])[0] % WRITES_PER_PRUNING == 0:
                 self._prune(tx)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import wraps
 from threading import Lock
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from lifelong.adapters.values import Group, Values, body_of, content
 from lifelong.errors import InputError
@@ -36,6 +37,8 @@ MAX_EMBEDDED_TEXTS = 2_000  # that were embedded lately, and whose vectors may b
 MAX_RECORD_CHARS = 50_000
 NO_ANALYSIS = 2**31  # characters of a query from which CrewAI asks a model what to search for
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Vector = list[float]
 Fits = Callable[[MemoryRecord], bool]
 
@@ -49,6 +52,16 @@ def crew_memory(memory: Memory, **options: Any) -> CrewMemory:
     storage = LifelongStorage(memory)
     given = {"query_analysis_threshold": NO_ANALYSIS, **options}
     return CrewMemory(storage=storage, embedder=storage.embed, **given)
+
+
+def _awaited(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return a method for an event loop, that does the same in a thread."""
+
+    @wraps(method)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, *args, **kwargs)
+
+    return call
 
 
 class LifelongStorage:
@@ -206,34 +219,9 @@ class LifelongStorage:
 
     # In an event loop
 
-    async def asave(self, records: list[MemoryRecord]) -> None:
-        """Do what `save` does, in an event loop."""
-        await asyncio.to_thread(self.save, records)
-
-    async def asearch(
-        self,
-        query_embedding: Vector,
-        scope_prefix: str | None = None,
-        categories: list[str] | None = None,
-        metadata_filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        min_score: float = 0.0,
-    ) -> list[tuple[MemoryRecord, float]]:
-        """Do what `search` does, in an event loop."""
-        given = (query_embedding, scope_prefix, categories, metadata_filter, limit, min_score)
-        return await asyncio.to_thread(self.search, *given)
-
-    async def adelete(
-        self,
-        scope_prefix: str | None = None,
-        categories: list[str] | None = None,
-        record_ids: list[str] | None = None,
-        older_than: datetime | None = None,
-        metadata_filter: dict[str, Any] | None = None,
-    ) -> int:
-        """Do what `delete` does, in an event loop."""
-        given = (scope_prefix, categories, record_ids, older_than, metadata_filter)
-        return await asyncio.to_thread(self.delete, *given)
+    asave = _awaited(save)
+    asearch = _awaited(search)
+    adelete = _awaited(delete)
 
     # Documents
 

@@ -28,6 +28,7 @@ log = logging.getLogger("lifelong.serve")
 COOKIE = "lifelong_session"
 LOGIN_SECONDS = 7 * 24 * 3600.0
 MAX_LOGINS = 1_000
+MAX_LOGINS_OF_TOKEN = 100  # so that who has one token ends no logins of others
 SERVER_TOKEN = "server"
 """What the log of writes calls the token that the server was started with."""
 OPEN_SECONDS = 1.0  # for which a home without tokens is taken to have none
@@ -199,9 +200,14 @@ class Access:
         return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._token)
 
     def log_in(self, grant: Grant) -> str:
-        """Return a new cookie, which counts as the token of the grant."""
+        """Return a new cookie, which counts as the token of the grant. Where there are too many, the oldest of the
+        same token end, then the oldest of all."""
         now = time.monotonic()
-        live = [(cookie, login) for cookie, login in self._logins.items() if login[0] > now]
+        of_token = [
+            cookie for cookie, (ends, token) in self._logins.items() if ends > now and token == grant.token
+        ]
+        too_many = {*of_token[: max(0, len(of_token) + 1 - MAX_LOGINS_OF_TOKEN)]}
+        live = [one for one in self._logins.items() if one[1][0] > now and one[0] not in too_many]
         cookie = secrets.token_urlsafe(32)
         self._logins = {**dict(live[-MAX_LOGINS:]), cookie: (now + LOGIN_SECONDS, grant.token)}
         return cookie
