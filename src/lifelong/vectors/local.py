@@ -21,7 +21,6 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from lifelong.disk import make_folder
@@ -264,6 +263,8 @@ class _Partition:
     def overwrite(self, ids: Sequence[int]) -> None:
         """Overwrite vectors in every segment that are no longer in the database. Whoever makes a segment of rows
         that were read before holds the lock until it is written."""
+        from filelock import FileLock
+
         if self.folder.is_dir():
             with FileLock(self.folder / "lock", LOCK_SECONDS, mode=0o600):
                 for path in self.folder.glob("*.segment"):
@@ -373,6 +374,8 @@ class _Partition:
     def _write_segment(self, database: Database, wait: float) -> None:
         """Make a segment of the tail, and of the segments before it that are not much larger. One process at a
         time does, for which others wait so many seconds; what cannot be written is searched in memory."""
+        from filelock import FileLock, Timeout
+
         try:
             make_folder(self.folder)
             with FileLock(self.folder / "lock", wait, mode=0o600):
