@@ -214,7 +214,10 @@ _ASKED_FOR = (
     r"|(?:je|on)(?: lui| leur)? (?:repond\w*|dis|dit|ecri\w*))\b"
 )
 """What a request is about that stands below it: a text of somebody's, who somebody is, or what to answer."""
-_POINTS_DOWN = rf"\b{_THIS}(?={_POINTS})"
+_POINTS_DOWN = (
+    rf"\b{_THIS}(?={_POINTS})"
+    r"|\b(?:would|does|could|should|will|do) (?:this|these|that) \w+ (?:me|us|you|my|our|to|for)\b"
+)
 _OF_SELF = (
     r"\W{0,3}(?:i|i'm|i've|my|we|we're|our|ich|mein\w*|wir|unser\w*|yo|mi|soy|tengo|je|j'\w+|mon|ma|nous|on)\b"
 )

@@ -90,6 +90,7 @@ _DAY = r"""
 |(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|enero
 |febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|(?:lun|mar|mercre|jeu|vendre
 |same)di|dimanche|janvier|fevrier|avril|juin|juillet|aout|septembre|octobre|novembre|decembre|birthday|geburtstag
+|weekdays?|weekends?|werktags|wochenenden?|entre semana|fin(?:es)? de semana|en semaine|week-ends?
 |cumple\w*|anniversaire|\d{1,2}[:.]\d\d)\b"""
 _TELLS = r"""
 \b(?:was|were|did|went|had|got|made|put|said|asked|saw|\w{3,}ed|hatte|war|gestern|heute?|fui|fuimos|ayer|hoy|he|ha)\b"""
@@ -117,14 +118,20 @@ _LIFE = r"""
 |mariee?|enceinte|travail\w*|etudi\w+|achet\w+|vendu\w*|voyage|vacances|anniversaire|soeur|frere|mere|pere|femme
 |mari|fille|fils|patron\w*|chien\w*|chat|rendez-vous|coute|parce|depuis)\b"""
 _INTRODUCES = (
-    r"(?:(?:and|oh|so|ok|well|btw|und|also|y|et)[, ]+)?(?:i'm an? |i am an? |i'm (?:left|right)-handed"
+    r"(?:[^:?!.]{1,40}: )?(?:(?:and|oh|so|ok|well|btw|und|also|y|et)[, ]+)?"
+    r"(?:(?:my|our|the|mein\w*|der|die|mi|el|la|mon|ma|le) (?:[\w']+ ){1,4}"
+    r"(?:says?|said|told me|sagt|meint|dice|dijo|dit)(?: that| dass| que)?,? )?"
+    r"(?:i'm an? |i am an? |i'm (?:left|right)-handed|mine (?:is|are) |(?:his|her|their) name is "
+    r"|(?:every(?:body|one)|people|(?:my )?friends|they|alle|meine freunde|todos|mis amigos|tout le monde|on)"
+    r" (?:calls? me|nennen mich|me llaman|m'appelle(?:nt)?) "
+    r"|i've been [^.?!]{2,40}\b(?:for|since) "
     r"|i have (?:an?|one|two|three|four|five|\d+) |i've got (?:an?|two|three) |i play |i speak |i was born "
     r"|i own an? |i drive an? |i use |i study |i teach |i hate |my (?:\w+ ){1,3}(?:is|are|lives?"
     r"|works?) |we (?:have|use) "
     r"|ich bin (?:\w+in|\w+er|\w+ist|arzt)\b|ich habe (?:eine?n?|zwei|drei) |ich spiele |ich spreche "
     r"|meine? (?:\w+ ){1,2}(?:ist|heisst|wohnt) |soy |tengo (?:una?|dos|tres) |toco |hablo |me encanta "
-    r"|mis? (?:\w+ ){1,2}(?:es|son|se llama|vive) |je suis (?:une? )?\w+(?:eur|euse|ier|iere|iste|ien|ienne)\b"
-    r"|j'ai (?:une?|deux) |je joue |je parle |m(?:on|a) (?:\w+ ){1,2}est )[^?!]{0,60}$"
+    r"|mis? (?:\w+ ){1,2}(?:es|son|se llama|vive) |je suis (?:une? )?\w+(?:eur|euse|er|ere|iste|ien|ienne)\b"
+    r"|j'ai (?:une?|deux) |je joue |je parle |m(?:on|a) (?:\w+ ){1,2}est )[^?!]{0,60}!?$"
 )
 """How somebody plainly tells of themselves: "I'm a nurse", "my car is a Volvo"."""
 _YOU = r"\b(?:you|your|you're|u|du|dir|dich|dein\w*|tu|te|ti|toi|ton|ta|tes)\b"
