@@ -80,7 +80,7 @@ _TOO = (
 )
 """A value that does not do: "30 min is too short, 8 hours"."""
 _STOPS = (
-    r"\b(?:any ?more|no longer|no more(?! than)|gone off|lifted"
+    r"\b(?:any ?more|no longer|no more(?! than)(?!.{0,60}\b(?:today|tonight|for now|this)\b)|gone off|lifted"
     r"|forget (?:what|everything) i (?:said|told you|wrote)"
     r"|vergiss,? was ich|olvida(?:te)? (?:de )?lo (?:que (?:te )?dije|de)|oublie ce que j'ai dit"
     r"|se acabo|aufgehoben|ist vorbei|c'est fini"
@@ -210,6 +210,7 @@ _FAVOURITE = (
     r"|\bmi ([^\W\d_]+) (?:favorit|preferid)[oa] es\b|\bm(?:on|a) ([^\W\d_]+) preferee? (?:est|c'est)\b"
 )
 """Of which thing somebody tells which one they like best: of those there is one."""
+_ONE_OF = r"\W*(?:one|some|among|between|eine[rs]?|einige|una?|algun\w*|l'une?|parmi)\b"
 _CORRECTED = (
     r"\b(?:not|nicht|no|non|pas)(?: an?| the| in| at| eine?| der| die| en| una?| el| la| a| le)? "
     r"([^\W\d_]{2,}(?: [^\W\d_]+)?)\s*[.!]*$"
@@ -297,7 +298,7 @@ _NUMBER_WORD = rf"\b(?:{'|'.join(word for word, number in NUMBER_WORDS.items() i
 
 SAYS_LITTLE = word_set(
     """write run add send read fix build remove delete answer reply explain move live work user assistant today
-    tonight anymore always never siempre nunca toujours jamais
+    tonight anymore longer always never siempre nunca toujours jamais
     thing anyone anybody someone somebody fwiw btw yes yeah ok okay
     beim zum zur vom mal fast so da dann denn eben halt etwa ganz gar hab habe hatte haben soll sollen muss kann
     konnte geht gehen
@@ -472,6 +473,8 @@ def ends(newer: str, older: str) -> bool:
         return False  # "at 20 degrees", "costs 35": of something else
     if pattern(_PROTECTS).search(old.folded) and not pattern(_PROTECTS).search(new.folded):
         return False
+    if all(_is_of_another(text, new) for text, _ in old.sentences):
+        return False  # what somebody stopped, their wife may still do
     return _denies(new, old, shared) or _revalues(new, old, shared) or _is_over(new, old, shared)
 
 
@@ -792,7 +795,7 @@ def _likes_another(new: _Read, old: _Read) -> bool:
         return False
     value = next(iter(pattern(_CLAUSES).split(new.folded[now.end() :].strip(), 1)), "")
     joins = any(pattern(sign).search(one.folded) for one in (new, old) for sign in (_ADDS, _BESIDES))
-    told = _topic(value)
+    told = frozenset[str]() if pattern(_ONE_OF).match(value) else _topic(value)
     return bool(told) and told.isdisjoint(old.topic) and not joins and not pattern(_LISTS).search(old.folded)
 
 
@@ -801,16 +804,17 @@ def _corrects(new: _Read, old: _Read) -> bool:
     thing."""
     if len(old.sentences) != 1 or pattern(_LISTS).search(old.folded):
         return False
+    was = old.sentences[0][0]
     for text, about in new.sentences:
         found = pattern(_CORRECTED).search(text)
         wrong = _topic(found[1]) if found else frozenset[str]()
+        if not found or not wrong or not wrong.issuperset(_in_order(was)[-1:]) or not wrong <= old.topic:
+            continue
+        if pattern(_WITHOUT).search(was) or set(WORD.findall(text[: found.start()])) <= set(WORD.findall(was)):
+            continue
         thing = old.topic - wrong - _NAMING
-        right = _topic(text[: found.start()]) - thing - _NAMING if found else frozenset[str]()
-        if not wrong or not thing or not right or not wrong <= old.topic or not thing <= about:
-            continue
-        if pattern(_WITHOUT).search(old.folded) or right & old.topic:
-            continue
-        if all(_same_owner(word, text, old.folded) for word in thing):
+        is_same = thing <= about if thing else was.partition(found[1])[0] in text
+        if is_same and all(_same_owner(word, text, was) for word in thing):
             return True
     return False
 

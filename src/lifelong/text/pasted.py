@@ -113,7 +113,8 @@ _BEGINS = (
 )
 """How a request about a text may begin besides the words for what is done with it."""
 _RATES = (
-    r"(?:scor\w+|rank\w*|grad(?:e|ing)|assess\w*|evaluat\w+|judge|review|analy[sz]\w+|explain|compare|found|saw|got"
+    r"(?:scor\w+|rank\w*|grad(?:e|ing)|assess\w*|evaluat\w+|judge|review|analy[sz]\w+|explain|compare|found"
+    r"|saw|got"
     r"|bewert\w*|beurteil\w*|pruf\w*|analysier\w*|erklar\w*|gefunden|hab(?:e)? |evalua\w*|valora\w*|puntua\w*"
     r"|analiza\w*|revisa\w*|explica\w*|evalue\w*|note[rz]? (?:ce|la|le)|analyse\w*|explique\w*|relis\w*|regarde)"
 )
@@ -137,12 +138,21 @@ _SPOKE = (
     r"\b(?:wrote|writes|written|said|says|saying|messaged|texted|told (?:me|us|him|her|them)|posted|reads|read|ran"
     r"|claims?|claimed|complain(?:s|ed)|tweeted|comment(?:s|ed)|announce[sd]|shout(?:s|ed)|explain(?:s|ed)"
     r"|repl(?:ied|ies)|answer(?:ed|s)|mailed|emailed|e-mailed|sent|sends|puts? it|sings?|sang"
+    r"|asks|is asking|asked|fragte?|pregunta|demande"
     r"|schrieb|schreibt|geschrieben|sagte?|gesagt|meinte?|gemeint|antwortete?|geantwortet|geschickt|steht"
     r"|escribio|escribe|escrito|dijo|dice|dicho|respondio|mando|enviado|envio|pone|canta"
     r"|ecrit|a dit|disait|repondu|envoye|chante)\b"
 )
+_SOURCE = (
+    r"(?:from|on|in|aus|auf|de|del|en|du|sur|dans) (?:(?:the|an?|some|der|dem|einer|einem|la|el|una?|le|l'"
+    r"|une) ?)?"
+    r"(?:\w+ )?(?:wiki|web ?site|page|site|faq|manual|handbook|blog|newspaper|magazine|brochure|zeitung"
+    r"|webseite|handbuch"
+    r"|pagina|web|periodico|revista|journal|livre|manuel)"
+)
 _I_SPOKE = (
-    r"\b(?:i|we|i've|we've|ich|wir|yo|je|j'ai|nous|on a)\b(?: \w+){0,4}? (?:wrote|said|say|told|tell|texted"
+    r"\b(?:i|we|i've|we've|ich|wir|yo|je|j'ai|nous|on a)\b(?: \w+){0,4}? (?:wrote|said|say|told|tell|texted|asked"
+    r"|asking|ask|frage"
     r"|messaged"
     r"|posted|replied|answered|repeat|mean|meant|sagte|gesagt|schrieb|geschrieben|meine|antwortete|dit|ecrit"
     r"|repondu)\b|\b(?:he (?:dicho|escrito)|le dije|les dije|escribi)\b"
@@ -207,7 +217,8 @@ _JUDGED_PERSON = (
 )
 _ASKED_FOR = (
     rf"\b{_THIS} (?:\w+ )?(?:{_TEXT}\b|{_JUDGED_PERSON})"
-    rf"|\b(?:the|his|her|their|\w+'s|de[nrms]|die|das|el|la|los|las|le|les|son|sa|su) (?:\w+ )?{_TEXT}\b"
+    rf"|\b(?:the|his|her|their|\w+'s|de[nrms]|die|das|el|la|los|las|le|les|son|sa|su) "
+    rf"(?:\w+ )?(?:{_TEXT}|tone|tonfall|tono)\b"
     rf"|\bl'(?:annonce|avis|article|histoire)\b"
     r"|\b(?:what|how|was|wie|que|comment)\b.{0,30}\b(?:(?:i|we) (?:\w+ )?(?:reply|answer|respond|say|write)"
     r"|(?:antworte|schreibe?|sage?) (?:ich|wir)|les? (?:contesto|respondo|digo|escribo)"
@@ -216,10 +227,20 @@ _ASKED_FOR = (
 """What a request is about that stands below it: a text of somebody's, who somebody is, or what to answer."""
 _POINTS_DOWN = (
     rf"\b{_THIS}(?={_POINTS})"
+    r"|\b(?:is|was) (?:this|that) (?:an?|the|ok\w*|normal|good|any|too|worth|safe|legal|fair)\b"
     r"|\b(?:would|does|could|should|will|do) (?:this|these|that) \w+ (?:me|us|you|my|our|to|for)\b"
 )
 _OF_SELF = (
     r"\W{0,3}(?:i|i'm|i've|my|we|we're|our|ich|mein\w*|wir|unser\w*|yo|mi|soy|tengo|je|j'\w+|mon|ma|nous|on)\b"
+)
+_RECEIVED = (
+    r"\b(?:found|left|sent|got|received|came across|saw|gefunden|bekommen|geschickt|erhalten|encontr\w+|recibi\w*"
+    r"|mandado|pasado|llegado|trouve|recu|envoye)\b"
+)
+_HERE = (
+    rf"(?:here(?:'s| is| are)?|hier(?: ist| kommt)?|aqui (?:esta|va|tienes)|voici|voila)\b"
+    rf"(?!.*\b(?:my|mein\w*|mi|mon|ma)\b)"
+    rf".*\b{_TEXT}\b"
 )
 _DESCRIBES = (
     r"(?:it's|it is|it was|this is|that's|they're|es (?:ist|war|geht)|das ist|ist|sie ist|er ist"
@@ -320,6 +341,11 @@ def asks_about_what_follows(line: str, follows: str) -> bool:
         return False
     asked = pattern(_POLITE).match(folded)
     ask = folded[asked.end() :] if asked else folded
+    is_text = pattern(rf"{_STRONGLY}\b(?! me\b)").match(ask) or pattern(_HERE).match(ask)
+    if is_text or (folded.rstrip().endswith(":") and pattern(_WORKS_ON).match(ask)):
+        return True
+    if pattern(_RECEIVED).search(folded) and pattern(rf"\b{_THIS} (?:{_TEXT}|note|zettel|nota)\b").search(folded):
+        return True
     if "?" not in folded and (
         pattern(_STATES).match(ask) or not pattern(rf"(?:{_WORKS_ON}|{_BEGINS}|{_RATES})").match(ask)
     ):
@@ -439,4 +465,4 @@ def _presents(folded: str) -> bool:
     what follows."""
     if pattern(_OWN_TEXT).search(folded) or pattern(_I_SPOKE).search(folded) or pattern(_TELLS_ME).search(folded):
         return False
-    return pattern(rf"\b{_TEXT}\b").search(folded) is not None or pattern(_SPOKE).search(folded) is not None
+    return any(pattern(rf"\b{one}\b").search(folded) for one in (_TEXT, _SPOKE, _SOURCE))
