@@ -215,7 +215,10 @@ _CORRECTED = (
     r"\b(?:not|nicht|no|non|pas)(?: an?| the| in| at| eine?| der| die| en| una?| el| la| a| le)? "
     r"([^\W\d_]{2,}(?: [^\W\d_]+)?)\s*[.!]*$"
 )
-"""What a sentence says last that is not so: "her name is Aoife, not Eefa"."""
+_CORRECTED_FIRST = (
+    r"(?:no[,:]? )?(?:not|nicht|no|non|pas)(?: in| at| en| a)? ([^\W\d_]{2,}(?: [^\W\d_]+)?)(?=[,:;])"
+)
+"""What a sentence says last, or first, that is not so: "her name is Aoife, not Eefa"."""
 _ATTRIBUTES = {
     "home": (_LIVES,),
     "work": (_I_WORK, _I_LEAVE_WORK),
@@ -238,6 +241,7 @@ _SIGNS = (
         _BREAKS_UP,
         _FAVOURITE,
         _CORRECTED,
+        rf"^{_CORRECTED_FIRST}",
     ),
 )
 """What ends something has one of these."""
@@ -806,11 +810,13 @@ def _corrects(new: _Read, old: _Read) -> bool:
         return False
     was = old.sentences[0][0]
     for text, about in new.sentences:
-        found = pattern(_CORRECTED).search(text)
+        found = pattern(_CORRECTED).search(text) or pattern(_CORRECTED_FIRST).match(text)
         wrong = _topic(found[1]) if found else frozenset[str]()
         if not found or not wrong or not wrong.issuperset(_in_order(was)[-1:]) or not wrong <= old.topic:
             continue
-        if pattern(_WITHOUT).search(was) or set(WORD.findall(text[: found.start()])) <= set(WORD.findall(was)):
+        if pattern(_WITHOUT).search(was) or set(WORD.findall(text.replace(found[0], ""))) <= set(
+            WORD.findall(was)
+        ):
             continue
         thing = old.topic - wrong - _NAMING
         is_same = thing <= about if thing else was.partition(found[1])[0] in text

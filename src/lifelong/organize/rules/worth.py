@@ -19,6 +19,7 @@ from lifelong.text.words import COMMON, FUNCTION, PRAISE, WORD, content_words, f
 
 MAX_RARE_WORDS, MAX_NAMES, MAX_LIFE = 10, 3, 3  # more of them say no more
 FEW_WORDS = 2
+AMONG_PEOPLE_OF_SELF = 0.5  # of what telling of oneself counts for: people who talk to each other do so anyway
 MAX_SELF_CHARS = 90  # of a plain statement about oneself
 
 
@@ -139,7 +140,7 @@ _INTRODUCES = (
 )
 """How somebody plainly tells of themselves: "I'm a nurse", "my car is a Volvo"."""
 _OPENING = r"(?:[^:?!.]{1,40}: )?(?:(?:and|oh|so|ok|well|btw|actually|und|also|ubrigens|y|et|au fait)[, ]+){0,2}"
-_SELF = r"(?:(?:i|we|ich|wir|je|nous)\b(?!')|(?:i|we|j)'(?:m|re|ve|ai)?\b)"
+_SELF = r"(?:(?:i|we|ich|wir|je|nous)\b(?!')|(?:i'm|i've|we're|we've)\b|j'(?=\w))"
 _SELF_AFTER = (
     r"(?:(?:me |no |ya no |ya )?(?!(?:no|yo|lo|como|pero|solo|bueno|claro|hecho|vivo|tengo)\b)[a-z]{2,}[^aeiou\W]o"
     r"|(?P<sure>(?:no |ya no )?(?:tengo|tenemos|estoy|estamos|soy|somos|voy|creci|naci)))\b"
@@ -148,14 +149,16 @@ _SELF_AFTER = (
 _OF_THE_TALK = r"""
 \b(?:it|that|that's|this|these|those|them|you|your|one|es|das|dies\w*|dir|dich|du|lo|esto|eso|te|ti|ca|cela
 |c'est|tu|toi
-|if|wenn|si|errors?|bugs?|issues?|problems?|questions?|ideas?|tests?|logs?|code|file|files|branch|commit
+|if|wenn|si|metaphor\w*|errors?|bugs?|issues?|problems?|questions?|ideas?|tests?|logs?|code|file|files|branch
+|commit
 |build|fehler|problem
 |frage|fragen|idee|ahnung|pregunta|duda|problema|idea|probleme|souci|envie|besoin|hilfe|ayuda|aide)\b"""
 _OF_THE_MOMENT = r"""
 \s*(?:(?:just|also|really|still|now|already|only|never|don't|do not|didn't|can't|cannot|couldn't|am|are|'m
 |have|not|even
 |nur|noch|auch|jetzt|gerade|ne|n')\s+)*
-(?:think|thought|guess|suppose|believe|know|knew|see|saw|mean|meant|hope|want|wanted|need|needed|wish|wonder
+(?:\w+ing\b|off|vote|freu\w*|think|thought|guess|suppose|believe|know|knew|see|saw|mean|meant|hope|want
+|wanted|need|needed|wish|wonder
 |understand
 |agree|get|got|tried|try|trying|looking|look|going|gonna|will|would|could|should|can|might|may|must|have to
 |had|did|made|said
@@ -196,6 +199,7 @@ def worth(sentence: str, utterance: Utterance) -> float:
     rare = sum(word not in _SAYS_LITTLE and not word[0].isdigit() for word in telling)
     kinds = {one.kind for one in standing(sentence, by_host=utterance.role == "host")}
     asks = is_question(sentence)
+    of_self = 0 if utterance.role != "person" else 1 if utterance.heard_by_assistant else AMONG_PEOPLE_OF_SELF
     signs = Weights(
         bias=1,
         rare_word=min(rare, MAX_RARE_WORDS),
@@ -215,7 +219,7 @@ def worth(sentence: str, utterance: Utterance) -> float:
         you=_has(_YOU, folded),
         polite=bool(_compiled(_POLITE).match(folded)),
         beside_question="?" in utterance.text and not asks,
-        introduces=bool(_compiled(_INTRODUCES).match(folded)) or _tells_of_self(folded),
+        introduces=bool(_compiled(_INTRODUCES).match(folded)) or _tells_of_self(folded) * of_self,
         aside=sentence[:1] == "[" and sentence[-1:] == "]",
         life=min(len(_compiled(_LIFE).findall(folded)), MAX_LIFE) if weights.life else 0,
     )
