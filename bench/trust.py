@@ -4,12 +4,14 @@
 page, a tool's output or a document, or somebody speaks who has no say: what they claim must not become a person's
 word or a line of the core, and must end nothing that is true. In an honest case a person says something in an
 ordinary way: it must be known, and end what it ends. Each case goes through the public API, in a home of its own
-with the rules. Of the held-out half nothing but totals is printed.
+with the rules. Of the held-out half and of `trust_unseen.json` nothing but totals is printed. `TRUST_CASES` names
+another file to measure instead, with all that went wrong in it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +37,7 @@ from lifelong import (
 from lifelong.organize.write_policy import ABOUT_PEOPLE
 
 FILE = Path(__file__).parent / "trust_cases.json"
+UNSEEN = FILE.with_name("trust_unseen.json")
 OWNER = "mara"
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)
@@ -68,26 +71,35 @@ class Case:
 
 
 def run() -> Figures:
-    """Try every case, print the table and what went wrong in the development half, and return the figures."""
+    """Try every case, print the table and what went wrong where it may be read, and return the figures."""
     console, figures = Console(), Figures()
-    wrong = {case.id: what for case in cases() if (what := tried(case))}
-    for case in (one for one in cases() if one.id in wrong and one.half == HALVES[0]):
+    groups, may_be_read = _groups()
+    every = {case.id: case for group in groups.values() for case in group}
+    wrong = {case.id: what for case in every.values() if (what := tried(case))}
+    for case in (one for one in groups[may_be_read] if one.id in wrong):
         console.print(f"{case.id} {case.kind}: {wrong[case.id]}", markup=False, highlight=False)
     for measure, label in (("poison_accepted", "poison"), ("honest_refused", "honest")):
-        every = [case for case in cases() if case.label == label]
-        for half in HALVES:
-            some = [case for case in every if case.half == half]
-            figures[f"{half}_{measure}"] = 100 * sum(case.id in wrong for case in some) / len(some)
-        figures[measure] = 100 * sum(case.id in wrong for case in every) / len(every)
-        figures[f"{label}_cases"] = len(every)
-    columns = {"all": "", "development": "development_", "held out": "held_out_"}
+        for prefix, group in groups.items():
+            some = [case for case in group if case.label == label]
+            figures[f"{prefix}{measure}"] = 100 * sum(case.id in wrong for case in some) / len(some)
+            figures[f"{prefix}{label}_cases"] = len(some)
+    columns = {prefix.strip("_").replace("_", " ") or "file": prefix for prefix in groups}
     also = {"poison_cases": "poison cases", "honest_cases": "honest cases"}
     console.print(table("who may say what", figures, GOALS, also, columns))
     return figures
 
 
-def cases() -> list[Case]:
-    return [Case(**case) for case in json.loads(FILE.read_text(encoding="utf-8"))]
+def cases(file: Path = FILE) -> list[Case]:
+    return [Case(**case) for case in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def _groups() -> tuple[dict[str, list[Case]], str]:
+    """Return the cases by what their figures' keys begin with, and the group whose failures are printed."""
+    if named := os.environ.get("TRUST_CASES"):
+        return {"": cases(Path(named))}, ""
+    known = cases()
+    halves = {f"{half}_": [case for case in known if case.half == half] for half in HALVES}
+    return {"": known, **halves, "unseen_": cases(UNSEEN)}, f"{HALVES[0]}_"
 
 
 def tried(case: Case) -> str:

@@ -14,6 +14,7 @@ from lifelong.collect.agents import Agents
 from lifelong.organize.identity import Identities
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock
+from lifelong.text.changes import ends
 from lifelong.text.speech import own_sentences
 
 HOME = "I live in Lisbon."
@@ -47,6 +48,12 @@ def current(memory: Memory) -> dict[str, Hit]:
     "text",
     [
         "Is this phishing? I live in Zorblaxville now.",
+        "How would you rank this candidate?\n\nLena, 34\nI live in Zorblaxville.",
+        "found in a channel\n\nzed_44: i live in zorblaxville\nmoon: my Zorblaxville is better\nzed_44: no",
+        "Let's do an interview. You are the recruiter, I'm the applicant. I live in Zorblaxville.",
+        "Was antworte ich dem?\n\nHallo zusammen,\n\nich wohne in Zorblaxville.\n\nGruß, Ulf",
+        "¿Me corriges las faltas? Es la carta de mi vecina.\n\nVivo en Zorblaxville.",
+        "tu es le vendeur et moi le client. J'habite à Zorblaxville.",
         "I live in Zorblaxville now. Is this spam?",
         "Translate this into French: I live in Zorblaxville.",
         "I live in Zorblaxville.\n\nPlease put that into German.",
@@ -91,6 +98,9 @@ def test_what_a_message_presents_is_not_its_writers_word(text: str) -> None:
         "Here's my own bio: I live in Braga and I teach.",
         "I told my boss: I live in Braga now.",
         "Mara: I live in Braga.",
+        "Can you help me plan dinner?\n\nI'm vegan and live in Braga.",
+        "Tu peux rendre ce message plus poli ? C'est pour mon syndic, j'habite à Braga.\n\nL'eau est froide.",
+        "Error: no such file\n\nI live in Braga.",
         "Hi Claude,\nI live in Braga.\nThanks,\nMara",
         "I love this city: I live in Braga.",
         "No, that is not true. I live in Braga.",
@@ -229,6 +239,46 @@ def test_what_ended_something_is_known_itself(memory: Memory) -> None:
     tell(memory, UserMessage("We use npm for everything here."))
     tell(memory, UserMessage("We switched from npm to pnpm."))
     assert list(current(memory)) == ["We switched from npm to pnpm."]
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("My cat is called Minka, not Minke.", "My cat is called Minke."),
+        ("Not Prague, sorry: I grew up in Brno.", "I grew up in Prague."),
+        ("Ich bin von Köln nach Mainz gezogen.", "Ich wohne in Köln."),
+        ("Me acabo de mudar de Bilbao a Vitoria.", "Vivo en Bilbao."),
+        ("On a quitté Lille pour Annecy.", "J'habite à Lille."),
+        ("My favourite colour is green.", "My favourite colour is blue."),
+        ("Forget what I said about Crete. We booked Naxos.", "We are going to Crete."),
+    ],
+)
+def test_what_is_certainly_over_ends(newer: str, older: str) -> None:
+    """O11: a correction, a move and another favourite end what the same speaker said."""
+    assert ends(newer, older)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("My sister's cat is called Minka, not Minke.", "My cat is called Minke."),
+        ("My dog is called Rex, not a cat.", "My cat is called Rex."),
+        ("I've gone off coffee.", "My wife loves coffee."),
+        ("No more coffee for me today.", "I drink coffee every morning."),
+        ("I left Paris for a week.", "I live in Paris."),
+        ("My favourite tea is one of the green ones.", "My favourite tea is sencha."),
+    ],
+)
+def test_what_may_still_be_true_does_not(newer: str, older: str) -> None:
+    """O11: to end a true fact is worse than to keep two."""
+    assert not ends(newer, older)
+
+
+def test_a_short_answer_about_oneself_is_kept_with_its_question(memory: Memory) -> None:
+    """O10: "Utrecht" says something with what was asked; what a task asks for is of the task."""
+    tell(memory, AssistantMessage("Where do you live?"), UserMessage("Utrecht"))
+    tell(memory, AssistantMessage("Which file do you want me to open?"), UserMessage("readme"))
+    assert list(current(memory)) == ["[Assistant: Where do you live?] Utrecht"]
 
 
 def test_the_cases_are_well_formed() -> None:

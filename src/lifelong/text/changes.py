@@ -80,7 +80,11 @@ _TOO = (
 )
 """A value that does not do: "30 min is too short, 8 hours"."""
 _STOPS = (
-    r"\b(?:any ?more|no longer|gave up|given up|quit|stopped|scrap(?:ped|ping)?|(?:is|are) (?:dead|gone"
+    r"\b(?:any ?more|no longer|no more(?! than)(?!.{0,60}\b(?:today|tonight|for now|this)\b)|gone off|lifted"
+    r"|forget (?:what|everything) i (?:said|told you|wrote)"
+    r"|vergiss,? was ich|olvida(?:te)? (?:de )?lo (?:que (?:te )?dije|de)|oublie ce que j'ai dit"
+    r"|se acabo|aufgehoben|ist vorbei|c'est fini"
+    r"|gave up|given up|quit|stopped|scrap(?:ped|ping)?|(?:is|are) (?:dead|gone"
     r"|history)"
     r"|(?:switch\w*|migrat\w*|moved|changed) (?:away )?from"
     r"|done with|(?:rip|take|tear) (?:it|them) out|was a mistake|cancel\w*|split up|divorced"
@@ -182,10 +186,15 @@ _LIVES = (
     rf"(?: an? (?:\w+ ){{1,3}}in)? {_PLACE}"
     rf"|\b(?:i'm|we're|i am|we are|been) (?:now )?(?:living|based) in {_PLACE}"
     rf"|\b(?:(?:ich|wir) wohnen?|wohnen? (?:ich|wir))(?: jetzt)? in {_PLACE}"
-    rf"|\b(?:ich bin|wir sind) (?:\w+ )?nach {_PLACE} (?:um)?gezogen"
-    rf"|(?<!en )\b(?:vivo|vivimos) en {_PLACE}|\b(?:me he|nos hemos) mudado a {_PLACE}"
+    rf"|\b(?:ich bin|wir sind) (?:\w+ ){{0,2}}(?:von [^\W\d_]{{2,20}} )?nach {_PLACE} (?:um)?gezogen"
+    rf"|\b(?:ich bin|wir sind) (?:\w+ ){{0,2}}umgezogen,? (?:und zwar )?(?:von [^\W\d_]{{2,20}} )?nach {_PLACE}"
+    rf"|\b(?:i|we)(?:'ve| have)?(?: just| finally)? left [^\W\d_]{{3,20}} for {_PLACE}"
+    rf"|(?<!en )\b(?:vivo|vivimos) en {_PLACE}"
+    rf"|\b(?:me he mudado|nos hemos mudado|me acabo de mudar|nos acabamos de mudar|me mude)"
+    rf"(?: de [^\W\d_]{{2,20}})? a {_PLACE}"
     rf"|\b(?:j'habite|nous habitons|on habite) (?:a|en|au) {_PLACE}"
-    rf"|\b(?:j'ai|nous avons|on a) demenage (?:a|en|au) {_PLACE}"
+    rf"|\b(?:j'ai|nous avons|on a) demenage (?:de [^\W\d_]{{2,20}} )?(?:a|en|au) {_PLACE}"
+    rf"|\b(?:j'ai|nous avons|on a) quitte [^\W\d_]{{3,20}} pour {_PLACE}"
 )
 """Where the speaker lives: somebody has one home."""
 _NOT_HOME = r" (?:\d|for\b)"
@@ -195,7 +204,26 @@ _THEY_MOVED = (
     rf"\b(?P<mover>[^\W\d_]+)(?:'s| has)?(?: just| now)? (?:moved|relocated|gone) to {_PLACE}"
     rf"|\b(?P<dweller>[^\W\d_]+)(?:'s| is| lives| is living| is based)(?: now)? in {_PLACE},? (?:now|since)\b"
 )
-_ATTRIBUTES = {"home": (_LIVES,), "work": (_I_WORK, _I_LEAVE_WORK), "contact": (_MAIL,)}
+_FAVOURITE = (
+    r"\b(?:my|our) (?:new )?favou?rite ([^\W\d_]+(?: [^\W\d_]+)?) (?:is|are)\b"
+    r"|\bmeine? (lieblings[^\W\d_]+) (?:ist|sind)\b"
+    r"|\bmi ([^\W\d_]+) (?:favorit|preferid)[oa] es\b|\bm(?:on|a) ([^\W\d_]+) preferee? (?:est|c'est)\b"
+)
+"""Of which thing somebody tells which one they like best: of those there is one."""
+_ONE_OF = r"\W*(?:one|some|among|between|eine[rs]?|einige|una?|algun\w*|l'une?|parmi)\b"
+_CORRECTED = (
+    r"\b(?:not|nicht|no|non|pas)(?: an?| the| in| at| eine?| der| die| en| una?| el| la| a| le)? "
+    r"([^\W\d_]{2,}(?: [^\W\d_]+)?)\s*[.!]*$"
+)
+_CORRECTED_FIRST = (
+    r"(?:no[,:]? )?(?:not|nicht|no|non|pas)(?: in| at| en| a)? ([^\W\d_]{2,}(?: [^\W\d_]+)?)(?=[,:;])"
+)
+"""What a sentence says last, or first, that is not so: "her name is Aoife, not Eefa"."""
+_ATTRIBUTES = {
+    "home": (_LIVES,),
+    "work": (_I_WORK, _I_LEAVE_WORK),
+    "contact": (_MAIL,),
+}
 _ADDS = r"\b(?:too|another|besides|auch|ausserdem|tambien|ademas|aussi|en plus)\b"
 _SIGNS = (
     *(
@@ -211,6 +239,9 @@ _SIGNS = (
         _I_LEAVE_WORK,
         _THEY_LEAVE_WORK,
         _BREAKS_UP,
+        _FAVOURITE,
+        _CORRECTED,
+        rf"^{_CORRECTED_FIRST}",
     ),
 )
 """What ends something has one of these."""
@@ -235,7 +266,10 @@ _LISTS = (
 )
 """What joins several things in a sentence, of which one may end alone."""
 _YEAR = r"\b(?:in|im|en) (?:19|20)\d\d\b"
-_NEXT_THING = r"\b(?:to|for|from|by|after|since|an|fur|nach|seit|a|para|por|pour|depuis)\b"
+_NEXT_THING = (
+    r"\b(?:as (?:long|soon)|provided|solange|sobald|siempre que|tant que"
+    r"|to|for|from|by|after|since|an|fur|nach|seit|a|para|por|pour|depuis)\b"
+)
 _PHRASE = (
     r"\b(for|with|in|at|to|of|fur|mit|bei|beim|im|von|para|con|en|pour|avec|chez)"
     r" (?:the |a |my |our |die |den |der |dem |das |el |la |los |las |le |les |l')?([^\W\d_]+)"
@@ -249,7 +283,10 @@ _KIN = (
     r"|mere|pere"
     r"|soeur|frere|femme|mari|fille|fils|tante|oncle|niece|neveu|amie?)\b(?!'s)"
 )
-_CLAUSES = r"(?<![.,;!?:()\n])[.,;!?:()\n]+\s|\b(?:and|but|because|so|und|aber|weil|y|pero|porque|et|mais)\b"
+_CLAUSES = (
+    r"\s[-\u2013\u2014]\s|(?<![.,;!?:()\n])[.,;!?:()\n]+\s"
+    r"|\b(?:and|but|because|so|und|aber|weil|y|pero|porque|et|mais)\b"
+)
 _MINE = word_set("my our mein meine meinen meiner unser unsere mi nuestro nuestra mon ma mes notre")
 _SOMEBODY = word_set("her his their ihr ihre sein seine su sus son sa ses leur")
 _OWNED = rf"\b({'|'.join((*_MINE, *_SOMEBODY))}|[^\W\d_]+'s?)(?: own| new| old| next)? ([^\W\d_]+)\b(?!')"
@@ -265,7 +302,8 @@ _NUMBER_WORD = rf"\b(?:{'|'.join(word for word, number in NUMBER_WORDS.items() i
 
 SAYS_LITTLE = word_set(
     """write run add send read fix build remove delete answer reply explain move live work user assistant today
-    tonight thing anyone anybody someone somebody fwiw btw yes yeah ok okay
+    tonight anymore longer always never siempre nunca toujours jamais
+    thing anyone anybody someone somebody fwiw btw yes yeah ok okay
     beim zum zur vom mal fast so da dann denn eben halt etwa ganz gar hab habe hatte haben soll sollen muss kann
     konnte geht gehen
     macht machen kommt sagt sagen gibt jetzt wieder alles etwas was mehr sehr viel immer nie uhr tag woche jahr die
@@ -284,13 +322,18 @@ _VERBS = frozenset(
     for word in word_set(
         """moved shift shifted slips slipped changed postponed pushed rescheduled switched updated corrected
         went sold sell selling quit stopped stop cancel cancelled canceled drop dropped scrap scrapped deleted
-        abandoned divorced split dead gone switch migrate migrated bought buy drive use lasted rang needs need
+        lifted acabo vorbei aufgehoben fini forget vergiss olvida oublie
+        abandoned divorced split dead
+        gone switch migrate migrated bought buy drive use lasted rang needs need
         verschoben verlegt geandert gekauft kaufe kauf kriegen wollen will aufgehort abgesagt gekundigt schluss
         lasse lass lunes martes miercoles jueves viernes sabado sabados domingo domingos lundi mardi mercredi
         upgrade upgraded upgrading
         jeudi vendredi samedi dimanche pasa pasan cambiado cambia cita subio bajo vuelto dejado final quiero
         queria queriamos comprado compro cancelado deplace annule arrete achete veux"""
     )
+)
+_NAMING = frozenset(
+    stem(word) for word in word_set("name named call called spelled spelt heisst schreibt llama appelle nom")
 )
 _TIMES_OF_DAY = frozenset(
     stem(word)
@@ -415,7 +458,7 @@ def ends(newer: str, older: str) -> bool:
     old = _read(older, is_asked=True)
     if _moves(new, old) or _leaves_work(new, old) or _is_relieved(new, old) or _changes_contact(new, old):
         return True
-    if _breaks_up(new, old):
+    if _breaks_up(new, old) or _likes_another(new, old) or _corrects(new, old):
         return True
     again = {text for text, _ in new.sentences}
     if all(text in again for text, _ in old.sentences):
@@ -434,6 +477,8 @@ def ends(newer: str, older: str) -> bool:
         return False  # "at 20 degrees", "costs 35": of something else
     if pattern(_PROTECTS).search(old.folded) and not pattern(_PROTECTS).search(new.folded):
         return False
+    if all(_is_of_another(text, new) for text, _ in old.sentences):
+        return False  # what somebody stopped, their wife may still do
     return _denies(new, old, shared) or _revalues(new, old, shared) or _is_over(new, old, shared)
 
 
@@ -745,6 +790,39 @@ def _breaks_up(new: _Read, old: _Read) -> bool:
     who = stem(_place(found)) if found else ""
     told = any(who in about and pattern(_COUPLE).search(text) for text, about in old.sentences)
     return bool(who) and told and len(old.sentences) == 1 and not pattern(_LISTS).search(old.folded)
+
+
+def _likes_another(new: _Read, old: _Read) -> bool:
+    """Return whether both tell which one of the same things the speaker likes best, and it is another one."""
+    now, was = (pattern(_FAVOURITE).search(one.folded) for one in (new, old))
+    if not now or not was or _place(now) != _place(was) or len(old.sentences) != 1:
+        return False
+    value = next(iter(pattern(_CLAUSES).split(new.folded[now.end() :].strip(), 1)), "")
+    joins = any(pattern(sign).search(one.folded) for one in (new, old) for sign in (_ADDS, _BESIDES))
+    told = frozenset[str]() if pattern(_ONE_OF).match(value) else _topic(value)
+    return bool(told) and told.isdisjoint(old.topic) and not joins and not pattern(_LISTS).search(old.folded)
+
+
+def _corrects(new: _Read, old: _Read) -> bool:
+    """Return whether a sentence ends with what is not so, and the older statement says just that of the same
+    thing."""
+    if len(old.sentences) != 1 or pattern(_LISTS).search(old.folded):
+        return False
+    was = old.sentences[0][0]
+    for text, about in new.sentences:
+        found = pattern(_CORRECTED).search(text) or pattern(_CORRECTED_FIRST).match(text)
+        wrong = _topic(found[1]) if found else frozenset[str]()
+        if not found or not wrong or not wrong.issuperset(_in_order(was)[-1:]) or not wrong <= old.topic:
+            continue
+        if pattern(_WITHOUT).search(was) or set(WORD.findall(text.replace(found[0], ""))) <= set(
+            WORD.findall(was)
+        ):
+            continue
+        thing = old.topic - wrong - _NAMING
+        is_same = thing <= about if thing else was.partition(found[1])[0] in text
+        if is_same and all(_same_owner(word, text, was) for word in thing):
+            return True
+    return False
 
 
 def _is_relieved(new: _Read, old: _Read) -> bool:

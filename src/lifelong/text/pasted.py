@@ -35,13 +35,15 @@ _TEXT = (
     r"|drafts?|essays?|speech(?:es)?|excerpts?|snippets?|voicemails?|testimonials?|newsletters?|flyers?|posters?"
     r"|signs?|statements?|inbox|forum|subreddit|whatsapp|telegram|dms?|repl(?:y|ies)|\w+'s notes?|spelling|grammar"
     r"|typos?|wording|syllables?|dictation|(?:passive|active) voice|words in"
-    r"|nachricht\w*|texte?s?|briefe?s?|absatz\w*|satz\w*|satze|artikels?|beitrag\w*|rezension\w*|bewertung\w*"
-    r"|kommentar\w*|zitat\w*|gedicht\w*|liedtext\w*|lied|geschichte|lebenslauf\w*|bewerbung\w*|anschreiben|anzeige"
-    r"|protokoll|entwurf|aufsatz|mailbox"
+    r"|introductions?|intro"
+    r"|\w*(?:nachricht|beitrag|beitrage|rezension|bewertung|kommentar|zitat|gedicht|lebenslauf|bewerbung|anzeige)"
+    r"(?:e|en|es|s)?|(?:[a-z]{3,})?(?:brief|text|artikel|protokoll|entwurf|aufsatz)(?:e|en|es|s)?"
+    r"|absatz\w*|satz\w*|satze|lied|geschichte|anschreiben|mailbox"
     r"|mensajes?|textos?|cartas?|parrafos?|frases?|articulos?|publicacion\w*|resenas?|opinion|comentarios?|citas?"
-    r"|poemas?|letra|cancion|historia|curriculo|perfil|anuncios?|correos?|borrador|redaccion"
+    r"|poemas?|letra|cancion|historia|curriculo|perfil|anuncios?|(?:el|un|este|del|de) correo|borrador|redaccion"
     r"|lettres?|paragraphes?|phrases?|avis|commentaires?|citations?|poemes?|paroles|chanson|histoire|annonces?"
-    r"|courriels?|brouillon|temoignages?|critiques?)"
+    r"|courriels?|brouillon|temoignages?|critiques?|(?:in|in the) first person|ich-\w+|primera persona"
+    r"|premiere personne)"
 )
 _WORKS_ON = (
     r"(?:translat\w+|summari[sz]\w*|sum up|proof-?read\w*|rewrit\w+|re-?phras\w+|paraphras\w+|reword\w*|shorten"
@@ -50,7 +52,8 @@ _WORKS_ON = (
     r"|into (?:\w+ )?(?:english|german|french|spanish|italian|portuguese|dutch|japanese|chinese|latin)"
     r"|sounds? (?:more|less|like|better|ok\w*|good|polite|natural|right)|means?|say(?:s|ing)?|reads?"
     r"|writ(?:es?|ten)"
-    r"|wrote|author|improve|spelling|typos?|wording|feedback|opinion|think (?:of|about)|make of|feel about"
+    r"|wrote|sings?|sang|singt|canta|chante|author|improve|spelling|typos?|wording|feedback|opinion"
+    r"|think (?:of|about)|make of|feel about"
     r"|ubersetz\w*|zusammenfass\w*|fasse?\b.{0,40}\bzusammen|korrigier\w*|korrektur\w*|umschreib\w*|umformulier\w*"
     r"|formulier\w*|verbesser\w*|findest|findet|haltst|haltet|halten sie|kurz(?:e|en)|beantwort\w*|bedeutet"
     r"|heisst|auf (?:englisch|deutsch|franzosisch|spanisch"
@@ -111,6 +114,13 @@ _BEGINS = (
     r"|want)|ich (?:brauche|habe)|mach\w*|pon|pasa|dime|mets|dis)"
 )
 """How a request about a text may begin besides the words for what is done with it."""
+_RATES = (
+    r"(?:scor\w+|rank\w*|grad(?:e|ing)|assess\w*|evaluat\w+|judge|review|analy[sz]\w+|explain|compare|found"
+    r"|saw|got"
+    r"|bewert\w*|beurteil\w*|pruf\w*|analysier\w*|erklar\w*|gefunden|hab(?:e)? |evalua\w*|valora\w*|puntua\w*"
+    r"|analiza\w*|revisa\w*|explica\w*|evalue\w*|note[rz]? (?:ce|la|le)|analyse\w*|explique\w*|relis\w*|regarde)"
+)
+"""How somebody begins who wants to be told what a text or a person is worth."""
 _TELLS_ME = (
     r"\b(?:remember|note (?:this|that|down|it)|keep|bear|(?:write|take|put) (?:this|that|it) down"
     r"|you (?:\w+ ){0,3}know|save|store|memori[sz]e|forget"
@@ -130,12 +140,21 @@ _SPOKE = (
     r"\b(?:wrote|writes|written|said|says|saying|messaged|texted|told (?:me|us|him|her|them)|posted|reads|read|ran"
     r"|claims?|claimed|complain(?:s|ed)|tweeted|comment(?:s|ed)|announce[sd]|shout(?:s|ed)|explain(?:s|ed)"
     r"|repl(?:ied|ies)|answer(?:ed|s)|mailed|emailed|e-mailed|sent|sends|puts? it|sings?|sang"
+    r"|asks|is asking|asked|fragte?|pregunta|demande"
     r"|schrieb|schreibt|geschrieben|sagte?|gesagt|meinte?|gemeint|antwortete?|geantwortet|geschickt|steht"
     r"|escribio|escribe|escrito|dijo|dice|dicho|respondio|mando|enviado|envio|pone|canta"
     r"|ecrit|a dit|disait|repondu|envoye|chante)\b"
 )
+_SOURCE = (
+    r"(?:from|on|in|aus|auf|de|del|en|du|sur|dans) (?:(?:the|an?|some|der|dem|einer|einem|la|el|una?|le|l'"
+    r"|une) ?)?"
+    r"(?:\w+ )?(?:wiki|web ?site|page|site|faq|manual|handbook|blog|newspaper|magazine|brochure|zeitung"
+    r"|webseite|handbuch"
+    r"|pagina|web|periodico|revista|journal|livre|manuel)"
+)
 _I_SPOKE = (
-    r"\b(?:i|we|i've|we've|ich|wir|yo|je|j'ai|nous|on a)\b(?: \w+){0,4}? (?:wrote|said|say|told|tell|texted"
+    r"\b(?:i|we|i've|we've|ich|wir|yo|je|j'ai|nous|on a)\b(?: \w+){0,4}? (?:wrote|said|say|told|tell|texted|asked"
+    r"|asking|ask|frage"
     r"|messaged"
     r"|posted|replied|answered|repeat|mean|meant|sagte|gesagt|schrieb|geschrieben|meine|antwortete|dit|ecrit"
     r"|repondu)\b|\b(?:he (?:dicho|escrito)|le dije|les dije|escribi)\b"
@@ -185,12 +204,64 @@ _SUPPOSED = (
     r"|\w{2,}rai(?:s|t|ent))\b|.{0,120}\b(?:as (?:if|though) i|als ob ich|como si yo|comme si j)\b|i (?:dreamt"
     r"|dreamed)\b|ich habe getraumt|sone que|j'ai reve)"
 )
+_A = r"(?:an?|the|my|your|der|die|das|eine?|el|la|una?|le|l'|une|mon|ma) ?"
+_ROLE_PLAY = (
+    rf"\b(?:you're|you are|you'll be|you be|du bist|sie sind|(?:tu )?eres|tu es|vous etes) {_A}\w.{{0,60}}"
+    rf"\b(?:(?:i'm|i am|i'll be|ich bin|yo soy|soy|je suis) {_A}|(?:and i|und ich|y yo|et moi) {_A})"
+    r"|\b(?:jugamos|juguemos|jugar) a que\b|\bon (?:dit|disait|joue a dire) que\b"
+)
+"""Who gives both sides a part plays: "you're the barista and I'm a customer called Reginald"."""
+_PLAYS_PART = (
+    r"\b(?:i'm playing|i play|i'll play|ich spiele|je joue|je fais|yo hago de|hago de|yo interpreto) "
+    r"(?:an?|the|den|die|das|eine?n?|el|la|una?|le|l'|une)\b"
+)
+_JUDGED_PERSON = (
+    r"(?:applicant|candidate|guy|person|woman|man|student|seller|buyer|customer|stranger|sender|author|tenant"
+    r"|bewerber|kandidat|mensch|typ|kund|verkaufer|absender|mieter|candidat|persona|chic[oa]|hombre|mujer|alumn"
+    r"|vendedor|inquilin|personne|mec|femme|homme|eleve|vendeur|locataire)"
+)
+_ASKED_FOR = (
+    rf"\b{_THIS} (?:\w+ )?(?:{_TEXT}\b|{_JUDGED_PERSON})"
+    rf"|\b(?:the|his|her|their|\w+'s|de[nrms]|die|das|el|la|los|las|le|les|son|sa|su) "
+    rf"(?:\w+ )?(?:{_TEXT}|tone|tonfall|tono)\b"
+    rf"|\bl'(?:annonce|avis|article|histoire)\b"
+    r"|\b(?:what|how|was|wie|que|comment)\b.{0,30}\b(?:(?:i|we) (?:\w+ )?(?:reply|answer|respond|say|write)"
+    r"|(?:antworte|schreibe?|sage?) (?:ich|wir)|les? (?:contesto|respondo|digo|escribo)"
+    r"|(?:je|on)(?: lui| leur)? (?:repond\w*|dis|dit|ecri\w*))\b"
+)
+"""What a request is about that stands below it: a text of somebody's, who somebody is, or what to answer."""
+_POINTS_DOWN = (
+    rf"\b{_THIS}(?={_POINTS})"
+    r"|\b(?:is|was) (?:this|that) (?:an?|the|ok\w*|normal|good|any|too|worth|safe|legal|fair)\b"
+    r"|\b(?:would|does|could|should|will|do) (?:this|these|that) \w+ (?:me|us|you|my|our|to|for)\b"
+)
+_OF_SELF = (
+    r"\W{0,3}(?:i|i'm|i've|my|we|we're|our|ich|mein\w*|wir|unser\w*|yo|mi|soy|tengo|je|j'\w+|mon|ma|nous|on)\b"
+)
+_RECEIVED = (
+    r"\b(?:found|left|sent|got|received|came across|saw|gefunden|bekommen|geschickt|erhalten|encontr\w+|recibi\w*"
+    r"|mandado|pasado|llegado|trouve|recu|envoye)\b"
+)
+_HERE = (
+    rf"(?:here(?:'s| is| are)?|hier(?: ist| kommt)?|aqui (?:esta|va|tienes)|voici|voila)\b"
+    rf"(?!.*\b(?:my|mein\w*|mi|mon|ma)\b)"
+    rf".*\b{_TEXT}\b"
+)
+_DESCRIBES = (
+    r"(?:it's|it is|it was|this is|that's|they're|es (?:ist|war|geht)|das ist|ist|sie ist|er ist"
+    r"|es (?:de|del|para|la|el|una?)\b|son (?:de|para)|c'est|ce sont|il est|elle est)\b"
+)
+"""How a sentence begins that tells of a text what it is for, or whose."""
 _BACK_TO_WORK = r"\bif (?:you|u)\b|\bwenn du\b|\bsi (?:tu|vous)\b"
 
 _LABEL = re.compile(
     r"(?:[\[(]?\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?[\])]?\s*[-\u2013\u2014,|]?\s*)?"
     r"[*_<\[]{0,2}([A-ZÀ-Þ][\w.'\u2019-]*(?: [A-ZÀ-Þ][\w.'\u2019-]*){0,2})[*_>\]]{0,2}"
     r"(?: ?[\[(][^\])\n]{1,20}[\])])?[ \u00a0]?:[*_]{0,2}\s+(?=\S)"
+)
+_CHAT_LABEL = re.compile(
+    r"(?:[\[(]?\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?: ?[ap]m)?[\])]?\s*[-\u2013\u2014,|]?\s*)?"
+    r"[*_<\[@]{0,2}([^\W\d][\w.-]{0,30}(?: [^\W\d][\w.-]{0,30})?)[*_>\]]{0,2} ?:[*_]{0,2}\s+\S"
 )
 _TOPICS = word_set(
     """inferred note notes update ps nb fyi edit reminder fact facts important correction also btw background
@@ -249,6 +320,8 @@ _OF_BEFORE = (
     r"|c'est vrai|(?:tu penses quoi|que penses-tu) de ca)\b"
 )
 """How somebody asks about what was talked of, and not about a text that follows."""
+ROLE_NAMES = word_set("system assistant ai bot agent operator admin developer tool")
+"""What no person is called: who speaks under such a name is not who a label with it means."""
 _ORDERS = r"\b(?:always|never|don't|do not|immer|nie|niemals|siempre|nunca|toujours|jamais)\b"
 _SPEAKS = r"\b(?:me|he|trabajo|prefiero|llamo|hablo|odio|como|mes|m'\w+|j'\w+)\b"
 
@@ -274,8 +347,12 @@ def find_frame(sentence: str, *, ends_line: bool, names: Collection[str] = ()) -
         return Frame(0)
     if pattern(_IMAGINED).match(pattern(_POLITE).sub("", folded, count=1)):
         return Frame(0)
+    if pattern(_ROLE_PLAY).search(fold(sentence[:MAX_FRAME_CHARS])):
+        return Frame(0)
     if _is_speaker(sentence, names):
         return Frame(0)
+    if at and pattern(_PLAYS_PART).search(folded):
+        return Frame(at, if_spoken=True)
     if pattern(_SUPPOSED).match(fold(sentence[:MAX_FRAME_CHARS])):
         return None if pattern(_BACK_TO_WORK).match(folded) else Frame(None)
     if _is_request(folded, has_colon=at > 0):
@@ -287,6 +364,33 @@ def find_frame(sentence: str, *, ends_line: bool, names: Collection[str] = ()) -
     if is_title and _presents(folded):
         return Frame(len(sentence), if_spoken=True)
     return None
+
+
+def asks_about_what_follows(line: str, follows: str) -> bool:
+    """Return whether the first line of a message asks for something to be done with what stands below it, or to be
+    told of it. A "this" with nothing before it points there, unless the writer goes on about themselves."""
+    folded = fold(line[:MAX_FRAME_CHARS])
+    if any(pattern(sign).search(folded) for sign in (_TELLS_ME, _OWN_TEXT, _I_SPOKE)):
+        return False
+    asked = pattern(_POLITE).match(folded)
+    ask = folded[asked.end() :] if asked else folded
+    is_text = pattern(rf"{_STRONGLY}\b(?! me\b)").match(ask) or pattern(_HERE).match(ask)
+    if is_text or (folded.rstrip().endswith(":") and pattern(_WORKS_ON).match(ask)):
+        return True
+    if pattern(_RECEIVED).search(folded) and pattern(rf"\b{_THIS} (?:{_TEXT}|note|zettel|nota)\b").search(folded):
+        return True
+    if "?" not in folded and (
+        pattern(_STATES).match(ask) or not pattern(rf"(?:{_WORKS_ON}|{_BEGINS}|{_RATES})").match(ask)
+    ):
+        return False
+    if pattern(_ASKED_FOR).search(folded):
+        return True
+    return pattern(_POINTS_DOWN).search(folded) is not None and not pattern(_OF_SELF).match(fold(follows[:40]))
+
+
+def describes(sentence: str) -> bool:
+    """Return whether a sentence tells what the text is that the one before it asks about."""
+    return pattern(_DESCRIBES).match(fold(sentence[:MAX_TITLE_CHARS])) is not None
 
 
 def speaks(text: str) -> bool:
@@ -310,6 +414,19 @@ def is_own_speech(before: str) -> bool:
 def signs_off(line: str) -> bool:
     """Return whether a line is how a letter ends."""
     return len(line) <= MAX_TITLE_CHARS and pattern(_SIGNS_OFF).fullmatch(fold(line.strip())) is not None
+
+
+def signed(line: str) -> str:
+    """Return the name of who ends a letter in one line, folded ("Best, Anna"); empty where it is none."""
+    found = pattern(rf"{_SIGNS_OFF} ([^\W\d_]+)(?: [^\W\d_]+)?").fullmatch(fold(line[:MAX_TITLE_CHARS].strip()))
+    return found[1] if found else ""
+
+
+def chat_label(line: str) -> str:
+    """Return the name with which a line of a chat begins, however it is written ("zed_44: …"), folded."""
+    found = _CHAT_LABEL.match(line)
+    label = fold(found[1]) if found else ""
+    return "" if label in _TOPICS else label
 
 
 def greeted(line: str) -> str:
@@ -397,4 +514,6 @@ def _presents(folded: str) -> bool:
     if pattern(_OF_A_KIND).match(folded):
         return False
     named = pattern(r"(?:please )?(?:review|rate|comment on) (?=my|our)").sub("", folded, count=1)
-    return pattern(rf"\b{_TEXT}\b").search(named) is not None or pattern(_SPOKE).search(folded) is not None
+    if pattern(rf"\b{_TEXT}\b").search(named):
+        return True
+    return any(pattern(rf"\b{one}\b").search(folded) for one in (_SPOKE, _SOURCE))

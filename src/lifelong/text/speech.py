@@ -8,7 +8,19 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from lifelong.text.pasted import find_frame, greeted, is_head, is_own_speech, signs_off, speaks
+from lifelong.text.pasted import (
+    ROLE_NAMES,
+    asks_about_what_follows,
+    chat_label,
+    describes,
+    find_frame,
+    greeted,
+    is_head,
+    is_own_speech,
+    signed,
+    signs_off,
+    speaks,
+)
 from lifelong.text.sentences import sentences
 from lifelong.text.words import WORD, fold
 
@@ -17,6 +29,7 @@ MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 4, 500
 MIN_QUOTED_WORDS = 3  # fewer in quotation marks are a name or a title
 MIN_TEXT_WORDS = 3  # fewer words are no text that somebody pastes
 MAX_TEXT_READ = 600  # of what follows a sentence that presents it
+MIN_CHAT_LINES = 2
 MAX_FRAMES, MAX_BLOCKS, MAX_QUOTATIONS = 40, 200, 100  # of one message; one with more is pasted
 
 MARK = re.compile(r"(?:(?:[-*+•>#|]+|\d{1,3}[.)])\s+|\*\*|Inferred:\s+)+")
@@ -32,6 +45,8 @@ _NOT_PROSE = re.compile(
     r"[>|<{}$]|\[\d|//|/\*|import |def |Traceback |File \"|[\w.]*(?:Error|Exception|Warning): |\s+at \S+\("
     r"|at \S+ \(\S+:\d+"
 )
+_REPORTS = re.compile(r"[\w.]*(?:Error|Exception|Warning): |Traceback |File \"|at \S+ \(\S+:\d+")
+"""How a program tells of an error: no person speaks there, whatever stands before the colon."""
 _CODE_LINE = re.compile(
     r"(?:def|class|return|import|from \S+ import|const|let|var|function|public|private|SELECT|INSERT|UPDATE"
     r"|#include"
@@ -51,7 +66,7 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
     """Yield the sentences that somebody says themselves. `names` are theirs, as far as they are known: a label or
     the end of a letter with one of them is their own."""
     text = text[:MAX_TEXT_CHARS]
-    for part in _own_parts(text, {fold(name).partition(" ")[0] for name in names if name}):
+    for part in _own_parts(text, {fold(name).partition(" ")[0] for name in names if name} - ROLE_NAMES):
         if _NOT_PROSE.match(part.text):
             continue
         one = without_mark(part.text)
@@ -63,11 +78,14 @@ def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
     masked = _without_blocks(text)
     spoken = _quotations(masked)
     own: list[_Part] = []
-    letter, last, frames = _letter(masked, names), len(masked.rstrip()), 0
+    begins = min(_letter(masked, names), _log(masked, names), _presented(masked, text))
+    last, frames = len(masked.rstrip()), 0
     for part in _located(masked):
-        if part.start >= letter or frames > MAX_FRAMES or (len(spoken) > MAX_QUOTATIONS and own):
+        if part.start >= begins or frames > MAX_FRAMES or (len(spoken) > MAX_QUOTATIONS and own):
             break
         if any(start < part.end and part.start < end for start, end in spoken):
+            continue
+        if _REPORTS.match(part.text):
             continue
         ends_line = part.end >= last or "\n" in masked[part.end : part.end + 2]
         frame = find_frame(part.text, ends_line=ends_line, names=names)
@@ -91,8 +109,45 @@ def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
             continue
         if frame.at == len(part.text):
             own.append(part)
+        line_end = masked.find("\n", at)
+        if frame.is_request and at < line_end and describes(masked[at:line_end].strip()):
+            begins = min(begins, line_end)  # the text itself stands below
+            continue
         break
     return own
+
+
+def _presented(masked: str, text: str) -> int:
+    """Return where the text begins that the first line asks about; the length of the message where there is none.
+    A block with an end of its own is left out already."""
+    start = len(masked) - len(masked.lstrip())
+    end = masked.find("\n", start)
+    if end < 0 or masked != text:
+        return len(masked)
+    follows = masked[end : end + MAX_TEXT_READ].strip()
+    has_text = len(WORD.findall(follows)) >= MIN_TEXT_WORDS and not _OPENS_BLOCK.match(follows)
+    return end if has_text and asks_about_what_follows(masked[start:end], follows) else len(masked)
+
+
+def _log(text: str, names: Collection[str]) -> int:
+    """Return where a chat begins: with the first of several lines under the names of others, of which one returns
+    or two speak; the length of the text where there is none."""
+    if text.count(":") < MIN_CHAT_LINES or "\n" not in text:
+        return len(text)
+    first, place = len(text), 0
+    seen: set[str] = set()
+    speaking: set[str] = set()
+    returns = False
+    for line in text.split("\n"):
+        label = chat_label(line.strip())
+        if label and label.partition(" ")[0] not in names:
+            first = min(first, place)
+            returns = returns or label in seen
+            seen.add(label)
+            if speaks(line.partition(":")[2]):
+                speaking.add(label)
+        place += len(line) + 1
+    return first if (returns and speaking) or len(speaking) >= MIN_CHAT_LINES else len(text)
 
 
 def _located(text: str) -> Iterator[_Part]:
@@ -164,9 +219,10 @@ def _letter(text: str, names: Collection[str]) -> int:
         was_head = head
         if greeting < 0 and greeted(line):
             greeting = place
-        if greeting >= 0 and signs_off(line):
-            signed = next((one for one in lines[number + 1 :] if one.strip()), "")
-            if signed and fold(signed.strip()).partition(" ")[0] not in names:
+        if greeting >= 0 and (signs_off(line) or signed(line)):
+            below = next((one for one in lines[number + 1 :] if one.strip()), "")
+            name = signed(line) or fold(below.strip()).partition(" ")[0]
+            if name and name not in names:
                 return greeting
         place += len(line) + 1
     return len(text)

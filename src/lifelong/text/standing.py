@@ -96,7 +96,10 @@ asthma|asma\b|asthme|diabet|typ [12]\b|type [12] d|epilep|pregnan|schwanger|emba
 |ventolin|medication|medikament|medicacion|medicament|ibuprofen|paracetamol|penicil|penizil|aspirin|antibioti
 |antidepress|antihistamin|warfarin|metformin|blutverdunner|anticoagul|statins?\b|kortison|cortison|chemo\w*
 |dialys
-|claustrophob|vertigo|hohenangst|vertige|fear of heights|(?:afraid|scared) of (?:heights|flying|needles|dogs)
+|claustrophob|vertigo|hohenangst|vertige|fear of heights
+|(?:afraid|scared|terrified|petrified) of (?:flying|(?!\w+ing\b|the |it\b|that\b)\w+)
+|deaf\b|hard of hearing|taub\b|schwerhorig|sord[oa]\b
+|sourde?\b|malentendant
 |don't do well with|colou?r.?blind|farbenblind|dalton|wheelchair|rollstuhl|silla de ruedas|fauteuil roulant
 |hearing aid
 |horgerat|dyslexi|legasthen|adhd\b|autis(?:m|t)|panic attack|phobia|darf ich nicht\b|ich darf kein
@@ -275,7 +278,8 @@ _ORDER: tuple[Kind, ...] = (
 )
 
 _NAME = re.compile(
-    r"\b(?:[Ii]['\u2019]m|[Ii] am|[Mm]y name(?:['\u2019]s| is)|[Cc]all me|[Mm]oi c['\u2019]est"
+    r"\b(?:[Ii]['\u2019]m|[Ii] am|[Mm]y name(?:['\u2019]s| is)|[Cc]alls? me"
+    r"|[Nn]enn(?:t|en) mich|[Mm]e llaman|m['\u2019]appellent|[Mm]oi c['\u2019]est"
     r"|[Hh]ier ist|[Ii]ch hei(?:ß|ss)e"
     r"|[Mm]ein [Nn]ame ist"
     r"|[Ss]oy|[Mm]e llamo|[Mm]i nombre es|[Jj]e m['\u2019]appelle|[Jj]e suis|[Mm]on nom est)"
@@ -319,7 +323,8 @@ _ONCE = re.compile(
 )
 _DAY = rf"\b{_SINCE}(?:today|tonight|tomorrow|heute?|hoy|aujourd'hui)\b"
 _NOT_SAID = re.compile(
-    r"(?:you are|you're|you act as) (?:the|an?)\b|(?:who|what|when|where|why|how|which|did|does)\b"
+    r"(?:you are|you're|you act as) (?:the|an?)\b"
+    r"|(?:who|what|when|where|why|how|which|did|does)\b(?![^:?]{1,60}: )"
     r"|[\w.]*(?:error|exception|warning): "
 )
 """How a host begins, how a question does, and how a program reports an error."""

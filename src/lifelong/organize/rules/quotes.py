@@ -22,7 +22,16 @@ from lifelong.text.changes import may_end, topic, values
 from lifelong.text.dates import with_dates_explained
 from lifelong.text.sentences import sentences
 from lifelong.text.speech import MARK, MAX_TEXT_CHARS, MIN_SENTENCE_CHARS, own_sentences, without_mark
-from lifelong.text.standing import BINDING, FIRST_PERSON, HEALTH, IDENTITY, instructs, is_question, standing
+from lifelong.text.standing import (
+    BINDING,
+    FIRST_PERSON,
+    HEALTH,
+    IDENTITY,
+    instructs,
+    is_for_once,
+    is_question,
+    standing,
+)
 from lifelong.text.words import WORD, fold, pattern
 from lifelong.types import ToolResult
 
@@ -41,6 +50,15 @@ _AGREES = r"""
 (?:(?:agreed|right|ok|okay|yes|yep|yeah|sure|fine|deal|done|perfect|great|good|exactly|einverstanden|genau
 |passt|ja|gut|abgemacht|klar|vale|de acuerdo|si|claro|perfecto|hecho|bueno|d'accord|oui|parfait
 |entendu|bien)\b[\s,.:;!]*)+"""
+_ASKS_WHO = r"""
+\b(?:where|what|what's|which|who|how (?:old|many|much|long|often|tall)|when|wo|woher|was|welche\w*|wer|wie|wann
+|donde|que|cual(?:es)?|quien|como|cuando|cuant[oa]s?|ou|quel(?:le)?s?|qui|comment|quand|combien)\b"""
+_OF_YOU = r"""
+\b(?:you|your|du|dein\w*|dir|dich|sie|ihr\w*|tu|tus|te|vous|votre|vos|ton|ta|tes|toi|[a-z]{3,}[aei]s)\b"""
+_OF_A_TASK = r"""
+\b(?:want|would|should|shall|can i|could i|may i|help|mean|think|need|looking|trying|happen\w*|file|error|now|today
+|tonight|tomorrow|this|that|it|mochte\w*|soll\w*|kann ich|helfen|meinst|brauch\w*|suchst|heute|das|quieres|puedo
+|ayud\w+|necesitas|buscas|hoy|esto|eso|veux|voulez|puis-je|aider|souhait\w+|cherch\w+|aujourd'hui|ca|cela)\b"""
 _OPENS = r"""
 (?:please |and |also |bitte |und |por favor |y |et )?(?:i|i'm|i've|my|we|we're|our|the|always|never|answer|call
 |don't|from now on|ich|mein\w*|wir|unser\w*|der|die|das|immer|nie|antworte|ab (?:jetzt|sofort)|yo|mi|soy|tengo|el
@@ -152,12 +170,26 @@ def _kept(said: list[str], utterance: Utterance) -> list[int]:
         for n, one in enumerate(said)
         if not is_question(one) and not mentions_secret(one) and not acknowledges(one, utterance)
     ]
+    if _answers_who(said, utterance):
+        return [0]
     best = sorted(found, key=lambda one: (-one[0], one[1]))
     return sorted(
         n
         for place, (value, n) in enumerate(best)
         if value > place * MORE_WORTH or (value > 0 and protects_or_binds(said[n], utterance))
     )
+
+
+def _answers_who(said: list[str], utterance: Utterance) -> bool:
+    """Return whether a person answers in a word or two what they were asked about themselves: "Where do you live?"
+    "Utrecht". What a task needs to know is of the task."""
+    if utterance.role != "person" or not utterance.question or len(said) != 1 or is_question(said[0]):
+        return False
+    asked = fold(utterance.question)
+    asks, you, task = (pattern(one.replace("\n", "")) for one in (_ASKS_WHO, _OF_YOU, _OF_A_TASK))
+    if not asks.search(asked) or not you.search(asked) or task.search(asked) or mentions_secret(said[0]):
+        return False
+    return len(WORD.findall(said[0])) <= MAX_ANSWER_WORDS and bool(topic(said[0])) and not is_for_once(said[0])
 
 
 def _runs(said: list[str], kept: list[int], utterance: Utterance) -> Iterator[list[int]]:

@@ -181,7 +181,8 @@ _LEADING = re.compile(
 _NOT_NAMES = word_set(
     """The This That These Those My Our Your His Her Their Its It He She They We You There Here When While After
     Before If Since Because Although Though But And So Also Then Now Today Yesterday Tomorrow Every Each All Some
-    Many Most Both No None One Two Three Someone Everyone Nobody Who What Which Other Based Home Mr Mrs Ms Dr"""
+    Many Most Both No Not
+    None One Two Three Someone Everyone Nobody Who What Which Other Based Home Mr Mrs Ms Dr"""
 ).union(name.title() for name in (*WEEKDAYS, *MONTHS))
 
 _NOT_PEOPLE = _NOT_NAMES | word_set(
