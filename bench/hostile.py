@@ -476,14 +476,19 @@ def opened() -> Iterator[Calls]:
             yield Calls(store, files)
 
 
-def measure_calls(*, long: bool = False, only: str = "") -> Iterator[Growth]:
-    """Yield how the time of each public call grows with each shape of text."""
-    for name in CALLS:
+def measure_calls(*, long: bool = False, only: str = "", share: int = 1) -> Iterator[Growth]:
+    """Yield how the time of each public call grows with each shape of text; with a share, each call has every so
+    many of the shapes. What seems to grow too fast is measured again, and with longer texts."""
+    for place, name in enumerate(CALLS):
         if only in name:
             with opened() as calls:
                 measure_call(calls, name, "a few words", ["I live in Lisbon and drink tea. "])  # imports, caches
-                for shape, make in SHAPES.items():
-                    yield measure_call(calls, name, shape, map(make, SIZES), LONG_SECONDS if long else SECONDS)
+                for shape in [*SHAPES][place % share :: share]:
+                    texts = [SHAPES[shape](size) for size in SIZES]
+                    found = measure_call(calls, name, shape, texts, LONG_SECONDS if long else SECONDS)
+                    if found.power > MAX_GROWTH and not long:
+                        found = measure_call(calls, name, shape, texts, LONG_SECONDS)
+                    yield found
 
 
 def measure_call(calls: Calls, name: str, shape: str, texts: Iterable[str], seconds: float = SECONDS) -> Growth:
@@ -553,11 +558,13 @@ def power(texts: Sequence[str], times: Sequence[float], noise: float) -> float:
     return max(steps[-2:], default=0.0) if points and points[-1][1] > noise else 0.0
 
 
-def growth(*, long: bool = False, only: str = "", show: Callable[[str], object] = print) -> dict[str, float]:
+def growth(
+    *, long: bool = False, only: str = "", share: int = 1, show: Callable[[str], object] = print
+) -> dict[str, float]:
     """Measure everything and show what grows faster than it may. Return the fastest growth, as `slowest_growth`,
     and how many pairs of a pattern or call and a shape were measured and grew too fast."""
     measured, worst, too_fast = 0, 0.0, 0
-    for one in _all(long, only):
+    for one in _all(long, only, share):
         measured += 1
         worst = max(worst, one.power)
         if one.power > MAX_GROWTH:
@@ -566,9 +573,9 @@ def growth(*, long: bool = False, only: str = "", show: Callable[[str], object] 
     return {"slowest_growth": worst, "hostile_measured": measured, "hostile_too_fast": too_fast}
 
 
-def _all(long: bool, only: str) -> Iterator[Growth]:
+def _all(long: bool, only: str, share: int) -> Iterator[Growth]:
     yield from measure_patterns(long=long, only=only)
-    yield from measure_calls(long=long, only=only)
+    yield from measure_calls(long=long, only=only, share=share)
 
 
 def main() -> int:

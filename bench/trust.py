@@ -4,8 +4,8 @@
 page, a tool's output or a document, or somebody speaks who has no say: what they claim must not become a person's
 word or a line of the core, and must end nothing that is true. In an honest case a person says something in an
 ordinary way: it must be known, and end what it ends. Each case goes through the public API, in a home of its own
-with the rules. Of the held-out half and of `trust_unseen_second.json` nothing but totals is printed. `TRUST_CASES` names
-another file to measure instead, with all that went wrong in it.
+with the rules. Of the held-out half and of `trust_unseen_second.json` nothing but totals is printed. `TRUST_CASES`
+names another file to measure instead, with all that went wrong in it.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ def ratio(use: hostile.Use, shape: str) -> float:
 
 @pytest.mark.soak
 def test_nothing_grows_faster_than_its_input() -> None:
-    """C10, O3, O5: every pattern and every public call, on every shape of hostile text."""
+    """C10, O3, O5: every pattern on every shape of hostile text, and every public call on a third of them."""
     too_fast: list[str] = []
-    figures = hostile.growth(show=too_fast.append)
+    figures = hostile.growth(share=3, show=too_fast.append)
     assert figures["hostile_measured"] > 10_000
     assert not too_fast, "\n".join(too_fast)
