@@ -106,6 +106,7 @@ def test_the_token_is_required(locked: TestClient) -> None:
 def test_a_wrong_token_is_refused(locked: TestClient, given: str, caplog: pytest.LogCaptureFixture) -> None:
     answer = locked.get(HEALTH, headers={b"authorization": given.encode("latin-1")})
     assert answer.status_code == 401
+    assert ("not accepted" in answer.json()["detail"]) == given.startswith("Bearer s3cret")
     assert "refused GET '/api/v1/admin/health'" in caplog.text
     assert "s3cret" not in caplog.text
 
