@@ -394,7 +394,7 @@ def test_a_missing_home_is_said_and_none_is_made(tmp_path: Path, capsys: pytest.
     for data in (b'{"hook_event_name": "SessionStart"}', json.dumps(event).encode()):
         told = json.loads(raw(tmp_path / "no", data))["systemMessage"]
         assert "lifelong init" in told
-    assert ". What was said waits" in told
+        assert (". What was said waits" in told) == (b"We use uv." in data)
     assert not (tmp_path / "no").exists()
     with Memory.open(tmp_path / "no") as memory:
         run_worker(memory.store, once=True, as_json=True)

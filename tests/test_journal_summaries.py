@@ -70,7 +70,11 @@ def test_what_a_page_or_a_tool_says_is_in_no_summary(
     memory.end_turn(alice)
     memory.append_many(alice, [UserMessage(clip, provenance=provenance)])
     memory.end_turn(alice)
-    said = [UserMessage("Where is it?"), AssistantMessage("In Porto."), Note(clip, provenance=provenance)]
+    said: list[Record] = [
+        UserMessage("Where is it?"),
+        AssistantMessage("In Porto."),
+        Note(clip, provenance=provenance),
+    ]
     memory.append_many(alice, said)
     memory.end_turn(alice)
     summaries.write_all()

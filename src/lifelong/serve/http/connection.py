@@ -50,7 +50,7 @@ class LimitedConnection(H11Protocol):
             super().send_400_response(msg)
         else:
             self.transport.close()
-        if self.cycle is not None and not self.cycle.response_complete:
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]  # at first
             self.cycle.disconnected = True
             self.cycle.message_event.set()
 
