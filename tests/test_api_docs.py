@@ -34,3 +34,5 @@ def test_the_page_has_every_operation_and_value(tmp_path: Path, token: str) -> N
     assert set(re.findall(r'href="#(\w+)"', page)) <= anchors
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", page), "nothing comes from elsewhere"
     assert "<script>" not in page
+    assert "`" not in page
+    assert "the query parameter <code>user</code>" in page

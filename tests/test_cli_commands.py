@@ -342,6 +342,20 @@ def test_what_is_remembered_is_listed_corrected_pinned_and_judged(home: Path, li
     assert "no agent" in line("context", "--agent", "x/y/z").err.lower()
 
 
+def test_outdated_says_what_ended_and_how_to_take_it_back(home: Path, line: Line) -> None:
+    """R10: a fact of two sentences ends with both; the command that is shown brings both back."""
+    said = "I have a nut allergy, hazelnuts are the worst. I drink my coffee black."
+    line.done("add", said, "--agent", "cli/mara/main", "--speaker", "Mara", "--end")
+    line.done("organize")
+    (fact,) = [hit for hit in line.done("list", "--kind", "fact", "--json").json if "hazelnuts" in hit["text"]]
+    told = line.done("feedback", fact["id"], "outdated").out
+    assert "coffee black. None of this is current any more." in " ".join(told.split())
+    assert f"lifelong feedback {fact['id']} useful" in told
+    assert "hazelnuts" not in line.done("context").out
+    assert len(line.done("feedback", fact["id"], "useful").out.splitlines()) == 1
+    assert "hazelnuts" in line.done("context").out
+
+
 def test_a_context_says_why_each_line_is_there(home: Path, line: Line) -> None:
     """R8: and unpin takes a line out of the core."""
     explained = line.done("context", "Write a haiku.", "--explain").out

@@ -902,8 +902,67 @@ def test_what_is_outdated_ends_unless_it_was_said(
     assert item(memory, "experience", "harbour").until == clock.now
     memory.feedback(fact, "outdated")
     assert memory.documents.read(document.id).version == 3
-    with pytest.raises(InputError, match=r"ended on 2026-02-24\. Say what is true now: lifelong add "):
-        memory.correct(item(memory, "fact", "Porto").id, "Mara lives in Faro.")
+
+
+ALLERGY = "I have a nut allergy, hazelnuts are the worst. I drink my coffee black."
+
+
+def test_an_outdated_fact_of_several_sentences_is_taken_back(
+    memory: Memory, mara: Agent, open_memory: OpenMemory
+) -> None:
+    """R10, R11: the verdict says what ended; `useful` takes it back, in the document, the index and a context."""
+    say(memory, mara, ALLERGY)
+    document = write(memory, "mara", f"{ALLERGY} [2026-02-24, r1]")
+    fact = item(memory, "fact", "allergy").id
+    assert memory.feedback(fact, "outdated") == (
+        "I have a nut allergy, hazelnuts are the worst.",
+        "I drink my coffee black.",
+    )
+    assert memory.feedback(fact, "outdated") == ()
+    assert item(memory, "fact", "allergy").until is not None
+    assert item(memory, "record", "allergy").until is not None
+    assert memory.feedback(fact, "useful") == ()
+    assert memory.documents.read(document.id).body == f"{ALLERGY} [2026-02-24, r1]"
+    assert [hit.until for hit in memory.list()] == [None, None]
+    assert [hit.until for hit in remade(memory, open_memory).list()] == [None, None]
+
+
+def test_what_feedback_ended_can_be_corrected(memory: Memory, mara: Agent) -> None:
+    """R11: a part of it may still be true."""
+    say(memory, mara, ALLERGY)
+    document = write(memory, "mara", f"{ALLERGY} [2026-02-24, r1]")
+    fact = item(memory, "fact", "allergy").id
+    memory.feedback(fact, "outdated")
+    kept = memory.correct(fact, "I have a nut allergy.")
+    assert item(memory, "fact", "I have a nut allergy.").id == kept.id
+    assert memory.list("fact")[0].until is None
+    body = memory.documents.read(document.id).body
+    assert body.index("I have a nut allergy.") < body.index("## Earlier") < body.index("coffee black")
+    assert "by r2]" in body
+    memory.feedback(fact, "useful")
+    assert memory.documents.read(document.id).body == body
+    with pytest.raises(InputError, match="Correct r2 instead"):
+        memory.correct(fact, "I drink tea.")
+
+
+@pytest.mark.parametrize("kind", ["journal", "experience"])
+def test_a_line_of_the_journal_and_its_experience_come_back_together(
+    open_memory: OpenMemory, kind: ItemKind
+) -> None:
+    """R10, R2: unless a correction ended them."""
+    memory = open_memory(continuity={"journal_enabled": True, "experience_store_enabled": True})
+    memory.journal.remember("The harbour closes at nine in summer.", "learned")
+    memory.experiences.extract()
+    memory.organize()
+    old = item(memory, kind, "at nine").id
+    memory.feedback(old, "outdated")
+    memory.feedback(old, "useful")
+    assert not [hit for hit in memory.list() if hit.until]
+    assert "at nine" in memory.journal.context()
+    memory.feedback(old, "outdated")
+    memory.correct(old, "The harbour closes at ten in summer.")
+    memory.feedback(old, "useful")
+    assert all(hit.until for hit in memory.list() if "at nine" in hit.text)
 
 
 def test_a_persons_own_text_that_is_outdated_stays_so(memory: Memory, open_memory: OpenMemory) -> None:

@@ -392,7 +392,9 @@ def test_a_missing_home_is_said_and_none_is_made(tmp_path: Path, capsys: pytest.
     """K2, F3: a typing mistake in a setting must not make a memory; what was said waits until there is one."""
     event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "We use uv."}
     for data in (b'{"hook_event_name": "SessionStart"}', json.dumps(event).encode()):
-        assert "lifelong init" in json.loads(raw(tmp_path / "no", data))["systemMessage"]
+        told = json.loads(raw(tmp_path / "no", data))["systemMessage"]
+        assert "lifelong init" in told
+        assert (". What was said waits" in told) == (b"We use uv." in data)
     assert not (tmp_path / "no").exists()
     with Memory.open(tmp_path / "no") as memory:
         run_worker(memory.store, once=True, as_json=True)

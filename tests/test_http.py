@@ -229,7 +229,8 @@ def test_searches_are_logged_and_hits_get_feedback(api: Api) -> None:
     (logged,) = api("list_recalls")
     assert logged["hits"] == [{"id": hit["id"], "score": hit["score"], "rank": 1}]
     assert api("get_recall", recall_id=logged["id"]) == logged
-    api("feedback", {"item": hit["id"], "verdict": "useful", "recall_id": logged["id"]})
+    judged = api("feedback", {"item": hit["id"], "verdict": "useful", "recall_id": logged["id"]})
+    assert judged == {"ended": []}
     api("pin", {"item": hit["id"]})
     assert "Monday the 9th" in api("context", {"agent": agent})["text"]
     api("unpin", {"item": hit["id"]})

@@ -106,6 +106,7 @@ def test_the_token_is_required(locked: TestClient) -> None:
 def test_a_wrong_token_is_refused(locked: TestClient, given: str, caplog: pytest.LogCaptureFixture) -> None:
     answer = locked.get(HEALTH, headers={b"authorization": given.encode("latin-1")})
     assert answer.status_code == 401
+    assert ("not accepted" in answer.json()["detail"]) == given.startswith("Bearer s3cret")
     assert "refused GET '/api/v1/admin/health'" in caplog.text
     assert "s3cret" not in caplog.text
 
@@ -507,6 +508,17 @@ def test_one_framing_only(port: int, lines: tuple[str, ...], method: str) -> Non
     got = talk(port, head(*lines, method=method) + SMUGGLED)
     assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"400"]
     assert b"connection: close" in got.lower()
+
+
+@pytest.mark.parametrize("lines", [BOTH, BOTH[1:]], ids=["two framings", "one"])
+def test_a_wrong_chunk_gets_one_answer_and_no_traceback(
+    port: int, lines: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    """S8: also while the request is refused for another reason."""
+    got = talk(port, head(*lines) + b'e\r\n{"query": "hi"}\r\n0\r\n\r\n')
+    assert re.findall(rb"HTTP/1.1 (\d+)", got) == [b"400"]
+    assert b"200 OK" in talk(port, head("connection: close", method="GET", path=HEALTH))
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
 
 
 def test_an_old_request_in_chunks_is_refused(port: int) -> None:

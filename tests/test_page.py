@@ -391,6 +391,16 @@ def test_a_person_says_what_a_hit_was_worth(full: TestClient) -> None:
         assert answer.headers["location"] == f"{back}&done={said}#hit1"
     assert "The record stays and ranks lower" in shown(full, "/search?done=lowered")
     assert "Noted as useful." in shown(full, "/search?done=useful")
+    memory.documents.write(
+        slug="hobbies",
+        title="Hobbies",
+        description="",
+        body="Collects stamps. Sells coins.",
+        parent_path="~/memory",
+    )
+    both = next(hit.id for hit in memory.list("fact") if "stamps" in hit.text)
+    assert post(full, "/items", item=both, do="outdated", back=back).headers["location"] == f"{back}&done=ended"
+    assert "To take this back, choose Useful" in shown(full, "/search?done=ended")
     post(full, "/items", item=item, do="pin", back=back)
     assert "Unpin" in shown(full, back)
     post(full, "/items", item=item, do="unpin", back=back)

@@ -158,7 +158,11 @@ def test_nothing_else_is_excepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """K1: a name that nobody reads would be a setting that does nothing."""
     assert {"LIFELONG_HOME", "LIFELONG_TOKEN", "LIFELONG_OLD_KEY", "LIFELONG_BENCH_DATA"} == NOT_SETTINGS
     monkeypatch.setenv("LIFELONG_USER", "work")
-    with pytest.raises(ConfigError, match=r"Unknown setting 'user' in the environment\. Did you mean '"):
+    with pytest.raises(ConfigError, match=r"Unknown setting 'user' in the environment\..* --user"):
+        Settings.load()
+    monkeypatch.delenv("LIFELONG_USER")
+    monkeypatch.setenv("LIFELONG_XYZZY", "work")
+    with pytest.raises(ConfigError, match=r"Unknown setting 'xyzzy' in the environment\. See: lifelong config$"):
         Settings.load()
 
 

@@ -223,6 +223,7 @@ def test_the_commands(tmp_path: Path, line: Line) -> None:
     assert (first["name"], first["used_at"], first["revoked_at"]) == ("laptop", None, None)
     assert secret not in line.done("token", "list", "--home", home).out
     assert line.done("token", "revoke", first["id"], "--home", home).out.endswith("is revoked.\n")
+    assert line.done("token", "revoke", first["id"], "--home", home).out.endswith("already.\n")
     with Store.open(home) as store:
         assert store.tokens.grant(secret) is None
         store.tokens.log_write(Grant(token=again["id"]), "backup", "", [], "done")

@@ -521,12 +521,13 @@ class Memory:
         where it is relevant to a message."""
         self._parts.curation.unpin(item)
 
-    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
+    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> tuple[str, ...]:
         """Say that a hit was `useful`, `wrong` or `outdated`: it ranks higher or lower from now on, within bounds.
-        What is outdated ends, unless it is a record."""
+        What is outdated ends, with all that it says, unless it is a record. `useful` takes that back. Return the
+        sentences that ended."""
         if recall_id is not None:
             self._parts.recall_log.get(recall_id)
-        self._parts.curation.feedback(item, verdict, recall_id)
+        return self._parts.curation.feedback(item, verdict, recall_id)
 
     def forget(
         self,

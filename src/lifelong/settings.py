@@ -499,8 +499,11 @@ def _check_known(sections: Mapping[str, object], source: str) -> None:
         if key not in known:
             import difflib
 
-            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
-            raise ConfigError(f"Unknown setting {key!r} in {source}. Did you mean {nearest!r}?")
+            nearest = difflib.get_close_matches(key, known, n=1)
+            advice = f"Did you mean {nearest[0]!r}?" if nearest else "See: lifelong config"
+            if key == "user":
+                advice = "A command says whose memory it uses with --user; --home is LIFELONG_HOME."
+            raise ConfigError(f"Unknown setting {key!r} in {source}. {advice}")
 
 
 def _check_no_key(sections: Mapping[str, object], source: str) -> None:

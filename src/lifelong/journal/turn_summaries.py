@@ -59,6 +59,8 @@ class _OpenTurn:
 
     def add(self, recorded: StoredRecord) -> None:
         self.last = recorded
+        if recorded.record.provenance in ("web", "tool"):
+            return  # a line of the journal has no mark for it
         match recorded.record:
             case UserMessage() as message:
                 self.request = message

@@ -345,6 +345,17 @@ def replace_fact(body: str, old: str, new: Fact | None, ended: Fact | None) -> s
     return str(made)
 
 
+def reinstate_fact(body: str, old: str) -> str:
+    """Return the body in which an ended fact is current again."""
+    made, fact = Body(body), parse_fact(old)
+    assert fact is not None
+    made.remove(made.parts.index(old))
+    if made.parts and made.parts[-1] == EARLIER:
+        made.remove(len(made.parts) - 1)
+    made.add_fact(replace(fact, until="", by=None))
+    return str(made)
+
+
 def with_speakers(body: str, title: str) -> str:
     """Return the body of a person's document in which each quote names its speaker, who was the title so far."""
     made = Body(body)

@@ -18,7 +18,7 @@ from lifelong.journal.service import JournalService
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import redacted
-from lifelong.organize.facts import INFERRED, Fact, parse_fact, replace_fact
+from lifelong.organize.facts import INFERRED, Fact, parse_fact, reinstate_fact, replace_fact
 from lifelong.organize.rules.subjects import display_name, usable_name
 from lifelong.recall.analyzer import extract_terms
 from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line_id
@@ -111,17 +111,39 @@ class Curation:
 
     # Judging
 
-    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> None:
-        """Store a verdict on an item. `recall_id` is the search in the log that it came from."""
+    def feedback(self, item: str, verdict: Verdict, recall_id: int | None = None) -> tuple[str, ...]:
+        """Store a verdict on an item. `recall_id` is the search in the log that it came from. What is useful holds
+        again, if a person's "outdated" ended it. Return the sentences that ended."""
         if verdict not in get_args(Verdict):
             raise InputError(f"Unknown verdict {verdict!r:.200}. Use one of: {', '.join(get_args(Verdict))}.")
         found = self._get(item)
         now = self._clock()
-        if verdict == "outdated" and found.kind == "fact" and not found.until:
+        if verdict == "useful" and self._is_ended_by_verdict(found):
+            self._take_back(found)
+        ends = verdict == "outdated" and found.kind != "record" and not found.until
+        if ends and found.kind == "fact":
             self._restate(found, None, None, now)
         self._database.write(
             lambda tx: FeedbackRows(tx, self._owner).add_verdict(found.key, verdict, recall_id, now)
         )
+        shown = self._database.read(lambda tx: hit(tx, self._owner, found)).text if ends else ""
+        return tuple(" ".join(one.split()) for one in sentences(shown))
+
+    def _is_ended_by_verdict(self, found: FoundItem) -> bool:
+        if not found.until or found.by_record:
+            return False
+        return self._database.read(lambda tx: FeedbackRows(tx, self._owner).is_outdated(found.key))
+
+    def _take_back(self, found: FoundItem) -> None:
+        """Let an item hold again that a person's verdict ended."""
+
+        def reinstate(document: Document, paragraph: str) -> str | None:
+            fact = parse_fact(paragraph)
+            return reinstate_fact(document.body, paragraph) if fact and not fact.current else None
+
+        if found.kind == "fact":
+            self._edit(found, f"{found.short_id} is not outdated.", reinstate)
+        self._database.write(lambda tx: FeedbackRows(tx, self._owner).take_back_outdated(found.key))
 
     def pin(self, item: str) -> None:
         """Put an item into every context from now on."""
@@ -147,6 +169,8 @@ class Curation:
         correction = validate_text(text, "The correction", MAX_CORRECTION_CHARS).strip()
         found = self._get(item)
         remember = self._check_correctable(found, correction)
+        if self._is_ended_by_verdict(found):
+            self._take_back(found)  # so that the correction ends it
         now = self._clock()
         digest = blake2b(f"{found.key} {correction}".encode(), digest_size=12).hexdigest()
         key = f"{found.key} {digest}"
@@ -194,7 +218,11 @@ class Curation:
             raise InputError("The correction is empty. Say what is true instead.")
         if found.kind == "note":
             raise InputError(f"A note is corrected in its file: edit {found.container} in the user's folder.")
-        if found.until and not self._is_text_of(found.by_record, correction):
+        if (
+            found.until
+            and not self._is_text_of(found.by_record, correction)
+            and not self._is_ended_by_verdict(found)
+        ):
             ended = f"{found.short_id} ended on {found.until:%Y-%m-%d}"
             raise InputError(
                 f"{ended}, replaced by r{found.by_record}. Correct r{found.by_record} instead."
@@ -236,35 +264,52 @@ class Curation:
         self, found: FoundItem, correction: str | None, record_id: int | None, now: datetime, speaker: str = ""
     ) -> str:
         """End a fact in its document, and put the correction in its place, if there is one. Return its key."""
+        key = found.key
+
+        def restate(document: Document, paragraph: str) -> str | None:
+            nonlocal key
+            fact = parse_fact(paragraph)
+            new = _as_fact(document, correction, record_id, speaker, now) if correction and record_id else None
+            if new:
+                key = f"fact:{ref_of(document, new)}"
+            if new and fact and fact.by == record_id:
+                return None  # begun before, and done up to here
+            if not fact and not new:
+                return None  # a person's own text cites nothing that could end
+            return replace_fact(document.body, paragraph, new, fact.ended(now, record_id) if fact else None)
+
+        self._edit(
+            found, f"Corrects {found.short_id}." if record_id else f"{found.short_id} is outdated.", restate
+        )
+        return key
+
+    def _edit(self, found: FoundItem, note: str, change: Callable[[Document, str], str | None]) -> None:
+        """Write the document of a fact with the body that `change` makes of it and of the fact's paragraph; none
+        where nothing is to be done."""
         for tries in range(MAX_EDIT_TRIES, 0, -1):
             document = self._documents.find(found.container)
             paragraph = document and _paragraph(document, found.ref)
             if not (document and paragraph):
                 raise InputError(f"{found.short_id} is no longer in its document. List the facts again.")
-            fact = parse_fact(paragraph)
-            new = _as_fact(document, correction, record_id, speaker, now) if correction and record_id else None
-            if new and fact and fact.by == record_id:
-                return f"fact:{ref_of(document, new)}"  # begun before, and done up to here
-            if not fact and not new:
-                return found.key  # a person's own text cites nothing that could end
-            ended = fact.ended(now, record_id) if fact else None
+            body = change(document, paragraph)
+            if body is None:
+                return
             try:
-                written = self._documents.write(
+                self._documents.write(
                     document_id=document.id,
                     expected_version=document.version,
                     slug=document.slug,
                     title=document.title,
                     description=document.description,
-                    body=replace_fact(document.body, paragraph, new, ended),
+                    body=body,
                     author=AUTHOR,
-                    note=f"Corrects {found.short_id}." if record_id else f"{found.short_id} is outdated.",
+                    note=note,
                 )
             except StaleWrite:
                 if tries == 1:
                     raise
             else:
-                return f"fact:{ref_of(written, new)}" if new else found.key
-        raise AssertionError("the last try returns or raises")
+                return
 
     def _get(self, item: str) -> FoundItem:
         return self._database.read(lambda tx: self._find(tx, item))

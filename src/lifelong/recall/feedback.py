@@ -51,6 +51,25 @@ class FeedbackRows:
             if verdict == "outdated" and kind != "record":
                 self._end(one, now)
 
+    def is_outdated(self, item: str) -> bool:
+        """Return whether a person said that the item is outdated, and has not taken that back."""
+        said = "SELECT 1 FROM feedback WHERE owner = ? AND item = ? AND verdict = 'outdated' LIMIT 1"
+        return bool(self._tx.all(said, self._owner, item))
+
+    def take_back_outdated(self, item: str) -> None:
+        """Remove the verdicts "outdated" on an item and on what says the same. They hold again, unless they were
+        corrected; a fact does where its document says so."""
+        same = self._same(item)
+        for one in same:
+            self._tx.run(
+                "DELETE FROM feedback WHERE owner = ? AND item = ? AND verdict = 'outdated'", self._owner, one
+            )
+            kind, ref = split_key(one)
+            self._items.set_feedback(kind, ref, score=self.feedback_score(one))
+            if self._ends_by_verdict(one):
+                Ends(self._tx, self._owner).remove(kind, [ref])
+        self.apply(set(same))
+
     def feedback_score(self, item: str) -> float:
         """Return what all verdicts on an item add up to, from -1 to 1."""
         counts = self._tx.all(

@@ -121,8 +121,9 @@ def _finish(memory: Memory, done: ImportReport, *, organize: bool, as_json: bool
         return
     if done.kind in WRITTEN_BY_MODELS and not done.vouched:
         print_text(
-            "A model wrote these, so they are the agent's word: search finds them, what binds waits for review. "
-            "If you have read them and they are right, import them with --vouch: then they are the user's."
+            "A model wrote these, so they are kept as the agent's word: search finds them and says so, and they "
+            "are not taken for facts about the user. If you have read them and they are right, import them with "
+            "--vouch: then they are the user's."
         )
     if dry_run:
         print_text(f"Nothing was stored. {counted(done.added, 'record')} would be new.")

@@ -349,10 +349,24 @@ def feedback(
 ) -> Answer:
     """Say that a hit was useful, wrong or outdated: it ranks higher or lower from now on.
 
+    A fact, journal line or experience that is outdated ends, with all that it says. `useful` takes that back.
+
     Example: lifelong feedback r12 useful
     """
-    memory.feedback(item, verdict)
-    return Answer({"id": item, "verdict": verdict}, lambda: print_done(f"Noted: {item} was {verdict}."))
+    ended = memory.feedback(item, verdict)
+
+    def show() -> None:
+        print_done(f"Noted: {item} {'is' if ended else 'was'} {verdict}.")
+        if len(ended) > 1:
+            back, part = (
+                hint(words, memory.home.path, memory.user)
+                for words in (f"feedback {item} useful", f'correct {item} "WHAT IS STILL TRUE"')
+            )
+            print_text(f"It says: {' '.join(ended)} None of this is current any more.")
+            print_text(f"To take this back: {back}")
+            print_text(f"To keep a part of it: {part}")
+
+    return Answer({"id": item, "verdict": verdict, "ended": ended}, show)
 
 
 @command(verbs, "end-session")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lifelong.serve.cli.options import Answer, LimitOption, command, hint, noun
-from lifelong.serve.terminal import print_done, print_table
+from lifelong.serve.terminal import print_done, print_table, print_text
 
 if TYPE_CHECKING:
     from lifelong.memory import Memory
@@ -82,7 +82,11 @@ def revoke(
 
     Example: lifelong token revoke t1f0c2a9b3e
     """
-    done = memory.store.tokens.revoke(token_id)
+    tokens = memory.store.tokens
+    before = any(one.revoked_at for one in tokens.list() if one.id == token_id)
+    done = tokens.revoke(token_id)
+    if before:
+        return Answer(done, lambda: print_text(f"{done.id} was revoked on {done.revoked_at:%Y-%m-%d} already."))
     return Answer(done, lambda: print_done(f"{done.id} is revoked."))
 
 

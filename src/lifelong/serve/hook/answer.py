@@ -140,11 +140,12 @@ def _queued(home: Home, request: StoreRequest, error: Exception) -> str:
     if is_lasting(error) or not (request.records or request.then):
         return ""
     queue = HookQueue(home.path)
+    stop = "" if str(error).endswith((".", "?", "!")) else "."  # some end in a command, to be copied
     try:
         queue.put(request, utc_now())
     except (LifelongError, OSError) as refusal:
-        return f" What was said is not stored, and could not be kept in {queue.path}: {refusal}"
-    return f" What was said waits in {queue.path} and is stored once the home can be used."
+        return f"{stop} What was said is not stored, and could not be kept in {queue.path}: {refusal}"
+    return f"{stop} What was said waits in {queue.path} and is stored once the home can be used."
 
 
 def _output(event: Event, context: str, problem: str) -> str:

@@ -136,6 +136,12 @@ def client_of(scope: Mapping[str, Any]) -> str:
     return str((scope.get("client") or ("?",))[0])
 
 
+def bearer_token(headers: Headers) -> str:
+    """Return the token that a request shows; empty where it shows none."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
 class Access:
     """Knows who may come in: who shows the server's token or one of the home's `tokens` in a header, or has shown
     it in a browser, whose cookie then counts as it. A cookie is of no use elsewhere and ends with the server, or
@@ -167,8 +173,7 @@ class Access:
     async def identify(self, headers: Headers, client: str) -> Grant | None:
         """Return what the sender may do; none where no token or a wrong one is shown. Raise `Refused` where wrong
         ones came too often."""
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        token = given.strip() if kind.lower() == "bearer" else ""
+        token = bearer_token(headers)
         if await self.is_open(token):
             return Grant()
         if token and (grant := await self.grant(token, client)):

@@ -43,6 +43,17 @@ class LimitedConnection(H11Protocol):
         super().data_received(data)
         self._set_head_timer()
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP, unless an answer is under way, and disconnect. A request whose body it was gets
+        no other answer."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]  # at first
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._set_head_timer()

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lifelong.errors import LifelongError
 from lifelong.serve.http import problems
-from lifelong.serve.http.access import COOKIE, LOGIN_SECONDS, Access, client_of
+from lifelong.serve.http.access import COOKIE, LOGIN_SECONDS, Access, bearer_token, client_of
 from lifelong.serve.http.problems import Refused
 from lifelong.serve.operation import Operation, begin
 from lifelong.tokens import Grant, Outcome, Tokens
@@ -200,7 +200,9 @@ class Guard:
             if grant is None:
                 raise Refused(
                     401,
-                    "A token is required. Send it as `Authorization: Bearer …`.",
+                    "This token is not accepted: it is unknown or was revoked. Make another: lifelong token create"
+                    if bearer_token(headers)
+                    else "A token is required. Send it as `Authorization: Bearer …`.",
                     **{"www-authenticate": "Bearer"},
                     **({} if scope["method"] in SAFE_METHODS else {"connection": "close"}),
                 )

@@ -290,6 +290,12 @@ class Feedback(ItemRef):
     recall_id: RecordId | None = None
 
 
+class Judged(BaseModel):
+    """The sentences that ended because the item that says them is outdated."""
+
+    ended: list[str]
+
+
 class Forget(Body):
     """What to forget: ids of hits or paths of documents, a session, an agent, a person or subject, words that all
     must occur, a range of time (alone: every record in it). Nothing goes unless `dry_run` is false."""

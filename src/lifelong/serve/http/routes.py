@@ -191,11 +191,12 @@ def forget(body: models.Forget, memory: UserMemory, requested: Requested) -> mod
     return models.Forgotten(report=shown, proof=proof)
 
 
-@memory_verbs.post("/feedback", status_code=204)
-def feedback(body: models.Feedback, memory: UserMemory, requested: Requested) -> None:
-    """Say that a hit was useful, wrong or outdated."""
+@memory_verbs.post("/feedback")
+def feedback(body: models.Feedback, memory: UserMemory, requested: Requested) -> models.Judged:
+    """Say that a hit was useful, wrong or outdated. What is outdated ends, with all that it says, unless it is a
+    record; `useful` takes that back, and a correction keeps a part of it. Returns the sentences that ended."""
     requested.targets.append(body.item)
-    memory().feedback(body.item, body.verdict, body.recall_id)
+    return models.Judged(ended=[*memory().feedback(body.item, body.verdict, body.recall_id)])
 
 
 @memory_verbs.get("/receipt/{record}")

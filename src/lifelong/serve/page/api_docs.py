@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from starlette.routing import Route
 
 from lifelong.memory import Store
 from lifelong.serve.http.scopes import SCOPE_KEY
-from lifelong.serve.page.context import PageContext, route
+from lifelong.serve.page.context import TEMPLATES, PageContext, route
 
 Json = Mapping[str, Any]
 
@@ -46,6 +47,9 @@ class Described(NamedTuple):
     example: str
 
 
+_CODE = re.compile(r"`([^`]+)`")
+
+
 def docs_route(store: Store, openapi: Callable[[], Json]) -> Route:
     """Return the route of the page. Whoever may read may see it: it shows nothing of a memory."""
 
@@ -60,6 +64,11 @@ def docs_route(store: Store, openapi: Callable[[], Json]) -> Route:
         return page.render("docs.html", 200, zone=UTC, users=(), tags=tags, values=values, about=document["info"])
 
     return route(store, "/docs", show)
+
+
+def _with_code(text: str) -> Markup:
+    """Return text as HTML, with what stands between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _operation(method: str, path: str, operation: Json, schemas: Json) -> Described:
@@ -136,3 +145,6 @@ def _type(schema: Json) -> Markup:
             return escape(_NAMES.get(name, name))
         case _:
             return Markup("anything")
+
+
+TEMPLATES.filters["with_code"] = _with_code

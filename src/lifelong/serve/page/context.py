@@ -62,6 +62,8 @@ MESSAGES = {
     "useful": "Noted as useful. It ranks a little higher from now on.",
     "wrong": "Noted as wrong. It ranks lower from now on.",
     "outdated": "Noted as outdated. It has ended.",
+    "ended": "Noted as outdated. All that it says has ended. To take this back, choose Useful; to keep a part "
+    "of it, correct it to what is still true.",
     "lowered": "Noted as outdated. The record stays and ranks lower from now on. Correct it to end its facts.",
     "pinned": "Pinned: it is in every context from now on.",
     "unpinned": "Unpinned: it is not put into every context any more.",

@@ -149,7 +149,8 @@ def judge_item(page: PageContext) -> Response:
         return page.return_with("corrected")
     for verdict in VERDICTS:
         if action == verdict:
-            memory.feedback(item, verdict)
+            if len(memory.feedback(item, verdict)) > 1:
+                return page.return_with("ended")
             is_record = verdict == "outdated" and item[:1] in "rR"
             return page.return_with("lowered" if is_record else verdict)
     raise InputError(f"Unknown action {action!r:.200}. Use a button of the page.")
