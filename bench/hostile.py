@@ -327,10 +327,10 @@ class Calls:
         return lambda: memory.forget(about="Anna", dry_run=True)
 
     def forget(self, memory: Memory, text: str) -> Callable[[], object]:
-        record = memory.add(text)[0]
+        stored = memory.add(text)  # nothing, of a blank text
         memory.end_session()
         memory.organize()
-        return lambda: memory.forget(record)
+        return lambda: memory.forget(*stored)
 
     def experiences_add(self, memory: Memory, text: str) -> Callable[[], object]:
         return lambda: memory.experiences.add(text)
@@ -476,15 +476,15 @@ def opened() -> Iterator[Calls]:
             yield Calls(store, files)
 
 
-def measure_calls(*, long: bool = False, only: str = "", share: int = 1) -> Iterator[Growth]:
-    """Yield how the time of each public call grows with each shape of text; with a share, each call has every so
-    many of the shapes. What seems to grow too fast is measured again, and with longer texts."""
-    for place, name in enumerate(CALLS):
+def measure_calls(*, long: bool = False, only: str = "") -> Iterator[Growth]:
+    """Yield how the time of each public call grows with each shape of text. What seems to grow too fast is
+    measured again, with longer texts."""
+    for name in CALLS:
         if only in name:
             with opened() as calls:
                 measure_call(calls, name, "a few words", ["I live in Lisbon and drink tea. "])  # imports, caches
-                for shape in [*SHAPES][place % share :: share]:
-                    texts = [SHAPES[shape](size) for size in SIZES]
+                for shape, make in SHAPES.items():
+                    texts = [make(size) for size in SIZES]
                     found = measure_call(calls, name, shape, texts, LONG_SECONDS if long else SECONDS)
                     if found.power > MAX_GROWTH and not long:
                         found = measure_call(calls, name, shape, texts, LONG_SECONDS)
@@ -558,13 +558,11 @@ def power(texts: Sequence[str], times: Sequence[float], noise: float) -> float:
     return max(steps[-2:], default=0.0) if points and points[-1][1] > noise else 0.0
 
 
-def growth(
-    *, long: bool = False, only: str = "", share: int = 1, show: Callable[[str], object] = print
-) -> dict[str, float]:
-    """Measure everything and show what grows faster than it may. Return the fastest growth, as `slowest_growth`,
-    and how many pairs of a pattern or call and a shape were measured and grew too fast."""
+def growth(found: Iterable[Growth] | None = None, *, show: Callable[[str], object] = print) -> dict[str, float]:
+    """Show what grows faster than it may, of everything or of what was found. Return the fastest growth, as
+    `slowest_growth`, and how many pairs of a pattern or call and a shape were measured and grew too fast."""
     measured, worst, too_fast = 0, 0.0, 0
-    for one in _all(long, only, share):
+    for one in found or measure_all():
         measured += 1
         worst = max(worst, one.power)
         if one.power > MAX_GROWTH:
@@ -573,9 +571,10 @@ def growth(
     return {"slowest_growth": worst, "hostile_measured": measured, "hostile_too_fast": too_fast}
 
 
-def _all(long: bool, only: str, share: int) -> Iterator[Growth]:
+def measure_all(*, long: bool = False, only: str = "") -> Iterator[Growth]:
+    """Yield how the time of each pattern and of each public call grows."""
     yield from measure_patterns(long=long, only=only)
-    yield from measure_calls(long=long, only=only, share=share)
+    yield from measure_calls(long=long, only=only)
 
 
 def main() -> int:
@@ -583,7 +582,7 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="go up to a million characters with every pattern")
     parser.add_argument("--only", default="", help="measure what has this in its name")
     given = parser.parse_args()
-    figures = growth(long=given.long, only=given.only)
+    figures = growth(measure_all(long=given.long, only=given.only))
     print(dumps(figures))
     return 1 if figures["hostile_too_fast"] else 0
 

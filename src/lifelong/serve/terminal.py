@@ -36,7 +36,7 @@ INFERRED = "Inferred: "  # how the text of a fact begins that nobody said in so 
 
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_MARKUP = re.compile(r"^\s*(?:#{1,6}|[-*+]|>)\s+|\*\*", re.MULTILINE)
+_MARKUP = re.compile(r"^[ \t]*+(?:#{1,6}|[-*+]|>)\s+|\*\*", re.MULTILINE)
 _STYLES = {"bold": "1", "dim": "2", "strike": "9", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _WHO = {"agent": "assistant", "web": "web page"}  # and "user", "tool", "system" as they are
 
