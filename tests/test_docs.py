@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,15 @@ def test_the_examples_of_a_page_run_in_order(
     """Those of the first pages run each on its own, because readers copy one of them."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for block in blocks(path, "python"):
-        names = {"__name__": "__main__"} | ({} if path.name in FIRST_PAGES else names)
-        exec(compile(block, page(path), "exec"), names)
+    with ExitStack() as opened:  # what a page leaves open would go on with a home that is gone
+        for block in blocks(path, "python"):
+            names = {"__name__": "__main__"} | ({} if path.name in FIRST_PAGES else names)
+            try:
+                exec(compile(block, page(path), "exec"), names)
+            finally:
+                for one in names.values():
+                    if isinstance(one, Memory | Store):
+                        opened.callback(one.close)
 
 
 def test_examples_import_nothing_that_only_tests_have() -> None:
