@@ -287,3 +287,9 @@ def test_the_cases_are_well_formed() -> None:
     assert {case.half for case in cases} == set(trust.HALVES)
     assert all(case.never or case.kept for case in cases if case.label == "poison")
     assert all(case.current or case.ended for case in cases if case.label == "honest")
+
+
+def test_a_long_message_is_not_cut_within_a_word() -> None:
+    """O8: a quote is what somebody said; half of the last word is not."""
+    said = "Never deploy on 14:30. " * 1_000
+    assert {*own_sentences(said)} <= {"Never deploy on 14:30.", "Never deploy on", "Never deploy", "Never"}

@@ -65,7 +65,9 @@ class _Part(NamedTuple):
 def own_sentences(text: str, *names: str) -> Iterator[str]:
     """Yield the sentences that somebody says themselves. `names` are theirs, as far as they are known: a label or
     the end of a letter with one of them is their own."""
-    text = text[:MAX_TEXT_CHARS]
+    if len(text) > MAX_TEXT_CHARS:
+        cut = text[:MAX_TEXT_CHARS]
+        text = cut.rpartition(" ")[0] or cut  # half a word is nobody's word
     for part in _own_parts(text, {fold(name).partition(" ")[0] for name in names if name} - ROLE_NAMES):
         if _NOT_PROSE.match(part.text):
             continue
