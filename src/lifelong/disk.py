@@ -79,7 +79,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def is_own_file(path: Path, root: Path) -> bool:
-    """Return whether there is a regular file, in this folder or in one below it. A link counts as what it leads
+    """Return whether there is a regular file, in this folder or in one below it. A link counts as what it points
     to, as long as that is in the folder, too."""
     try:
         _check_inside(path, root)
@@ -90,7 +90,7 @@ def is_own_file(path: Path, root: Path) -> bool:
 
 def open_own(path: Path, root: Path, flags: int = os.O_RDONLY) -> int:
     """Open a regular file in this folder or in one below it, and return its handle. Raise `OSError` for a link
-    that leads elsewhere, and for a folder, a pipe or a device."""
+    that points elsewhere, and for a folder, a pipe or a device."""
     _check_inside(path, root)
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)  # or a pipe would keep us waiting
     if not stat.S_ISREG(os.fstat(handle).st_mode):
