@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from lifelong.text.attribution import Part, Signs, find_signs, is_own
 from lifelong.text.pasted import (
     ROLE_NAMES,
     asks_about_what_follows,
@@ -22,14 +23,17 @@ from lifelong.text.pasted import (
     speaks,
 )
 from lifelong.text.sentences import sentences
-from lifelong.text.words import WORD, fold
+from lifelong.text.standing import FIRST_PERSON
+from lifelong.text.words import WORD, fold, pattern
 
 MAX_TEXT_CHARS = 20_000  # of one message that are read; longer text was pasted
 MIN_SENTENCE_CHARS, MAX_SENTENCE_CHARS = 4, 500
+MIN_STATEMENT_CHARS = 8  # before a question
 MIN_QUOTED_WORDS = 3  # fewer in quotation marks are a name or a title
 MIN_TEXT_WORDS = 3  # fewer words are no text that somebody pastes
 MAX_TEXT_READ = 600  # of what follows a sentence that presents it
 MIN_CHAT_LINES = 2
+MIN_SENTENCES, MAX_SENTENCES = 2, 200  # of a message whose layout tells something
 MAX_FRAMES, MAX_BLOCKS, MAX_QUOTATIONS = 40, 200, 100  # of one message; one with more is pasted
 
 MARK = re.compile(r"(?:(?:[-*+•>#|]+|\d{1,3}[.)])\s+|\*\*|Inferred:\s+)+")
@@ -53,6 +57,23 @@ _CODE_LINE = re.compile(
     r"|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)"
 )
 _COMMENT_LINE = re.compile(r"#|//|/\*|\*|--|;;|<!--")
+_QUESTION_WORDS = (
+    r"(?:what|what's|how|which|where|where's|when|why|who|who's|any (?:idea|tips|chance|good)|anything|do|does|did"
+    r"|is|are|can|could|should|shall|would|will|have|has|was|wie|was|welche[rsnm]?|wo|wohin|wann|warum|wieso|wer"
+    r"|kann|kannst|konntest|soll|sollte|gibt|hast|ist|sind|brauche?|weisst|geht|qu[eé]|c[oó]mo|cu[aá]l(?:es)?"
+    r"|d[oó]nde|cu[aá]ndo|por qu[eé]|qui[eé]n|puedes|puedo|hay|me (?:recomiendas|puedes|montas|ayudas)|tienes"
+    r"|sabes|quel(?:le)?s?|comment|o[uù]|quand|pourquoi|qui|est-ce|qu'est-ce|tu (?:peux|connais|as|sais)|peux-tu"
+    r"|je peux|y a-t-il|il y a|c'est quoi)"
+)
+_ASKS_BEHIND = (
+    r"(?i)(?:[,;:]|\s[\u2013\u2014-]|\s[\U0001F300-\U0001FAFF]"
+    rf"|,? (?:so|and|but|und|also|aber|y|pero|et|mais|donc))\s+(?=\u00bf|{_QUESTION_WORDS}\b)"
+)
+_ASKS = rf"\W*(?:(?:and|so|but|ok|hey|hi|und|y|et)\W+)?{_QUESTION_WORDS}\b"
+_DEPENDS = (
+    r"\W*(?:if|when|once|while|suppose|say|let's say|assuming|imagine|wenn|falls|angenommen|si|cuando|quand"
+    r"|supposons)\b"
+)
 _OPENS_BLOCK = re.compile(r"\s*(?:[\"'\u201c\u201e\u2018«>]|```|~~~|<\w)")
 
 
@@ -68,16 +89,65 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
     if len(text) > MAX_TEXT_CHARS:
         cut = text[:MAX_TEXT_CHARS]
         text = cut.rpartition(" ")[0] or cut  # half a word is nobody's word
-    for part in _own_parts(text, {fold(name).partition(" ")[0] for name in names if name} - ROLE_NAMES):
+    for part in _own_by_layout(text, {fold(name).partition(" ")[0] for name in names if name} - ROLE_NAMES):
         if _NOT_PROSE.match(part.text):
             continue
-        one = without_mark(part.text)
-        if MIN_SENTENCE_CHARS <= len(one) <= MAX_SENTENCE_CHARS:
-            yield one
+        for one in _with_question_apart(without_mark(part.text)):
+            if MIN_SENTENCE_CHARS <= len(one) <= MAX_SENTENCE_CHARS:
+                yield one
 
 
-def _own_parts(text: str, names: Collection[str]) -> list[_Part]:
+def _with_question_apart(sentence: str) -> tuple[str, ...]:
+    """Return what somebody tells of themselves before they ask, and the question: "I don't eat gluten and I'm in
+    Vienna on Friday, what can I order?"."""
+    if not sentence.endswith("?"):
+        return (sentence,)
+    for found in pattern(_ASKS_BEHIND).finditer(sentence[:MAX_SENTENCE_CHARS], MIN_STATEMENT_CHARS):
+        told = sentence[: found.start()]
+        folded = fold(told)
+        if (
+            FIRST_PERSON.search(folded)
+            and not pattern(_ASKS).match(folded)
+            and not pattern(_DEPENDS).match(folded)
+        ):
+            return told, sentence[found.start() :].lstrip(" ,;:\u2013\u2014-")
+    return (sentence,)
+
+
+def _own_by_layout(text: str, names: Collection[str]) -> list[_Part]:
+    """Return the sentences that are the writer's own by the words that present texts, and by the layout."""
     masked = _without_blocks(text)
+    by_words = _own_by_words(text, masked, names)
+    parts = _parts(text, by_words, names)
+    if len(parts) < MIN_SENTENCES:
+        return by_words
+    judged = {(part.start, part.end) for part in parts}
+    own = {part[:2] for part in by_words} - judged
+    own |= {part[:2] for part, signs in zip(parts, find_signs(text, parts, names), strict=True) if is_own(signs)}
+    return [part for part in _located(masked) if part[:2] in own]
+
+
+def layout_signs(text: str, name: str) -> list[tuple[int, int, Signs]]:
+    """Return where each sentence of a message stands, and its signs. `name` is the writer's."""
+    names = {fold(name)}
+    parts = _parts(text, _own_by_words(text, _without_blocks(text), names), names)
+    return [(*part[:2], signs) for part, signs in zip(parts, find_signs(text, parts, names), strict=True)]
+
+
+def _parts(text: str, by_words: Collection[_Part], names: Collection[str]) -> list[Part]:
+    own = {part[:2] for part in by_words}
+    every = list(islice(_located(text), MAX_SENTENCES + 1))
+    if len(every) > MAX_SENTENCES:
+        return []
+    return [Part(*one, by_words=one[:2] in own, presents=_presents(text, one, names)) for one in every]
+
+
+def _presents(text: str, part: _Part, names: Collection[str]) -> bool:
+    ends_line = "\n" in text[part.end : part.end + 2] or not text[part.end : part.end + MAX_TEXT_READ].strip()
+    return find_frame(part.text, ends_line=ends_line, names=names) is not None
+
+
+def _own_by_words(text: str, masked: str, names: Collection[str]) -> list[_Part]:
     spoken = _quotations(masked)
     own: list[_Part] = []
     begins = min(_letter(masked, names), _log(masked, names), _presented(masked, text))

@@ -1,0 +1,92 @@
+"""Whose words the sentences of a message are, by how it is laid out (SPEC O10, O12)."""
+
+from __future__ import annotations
+
+import pytest
+from bench import fitting
+
+from lifelong.text.attribution import WEIGHTS, Signs
+from lifelong.text.speech import layout_signs, own_sentences
+
+LETTER = (
+    "Hello everyone, a short update from our side of it. I moved to plot 31 in spring and I am allergic to\n"
+    "wasps, so please keep the fruit covered. I prefer calls after six. We meet at my place in Harrow Lane.\n"
+    "We also need somebody who waters the beds in August, since I work abroad then."
+)
+
+
+def own(text: str) -> str:
+    return "\n".join(own_sentences(text, "Mara"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"thoughts on this one, too long right?\n\n{LETTER}",
+        f"{LETTER}\n\ndo i have to answer",
+        f"got this in the letterbox, no idea who she is\n\n{LETTER}\n\ndoes the committee know her?",
+    ],
+)
+def test_a_long_paragraph_beside_a_short_one_is_not_the_writers(message: str) -> None:
+    """O12: no words present the text; its length beside the short question does."""
+    assert "wasps" not in own(message)
+    assert "Harrow Lane" not in own(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"is she serious?\n\n{LETTER}\n\nbtw i'm allergic to wasps myself, since i was four",
+        f"Can you shorten it?\n\n{LETTER}\n\nFor context, I'm allergic to wasps too.",
+    ],
+)
+def test_what_the_writer_adds_below_is_their_own(message: str) -> None:
+    """O10: a short paragraph in the first person behind a long one."""
+    said = own(message)
+    assert "wasps" in said
+    assert "Harrow Lane" not in said
+
+
+def test_a_message_signed_with_the_writers_name_is_their_own() -> None:
+    assert "allergic to wasps" in own("Hello,\nplease note that I am allergic to wasps.\nKind regards\nMara")
+
+
+def test_a_single_paragraph_is_the_writers() -> None:
+    """O10: there is nothing beside it to compare it with."""
+    assert "plot 31" in own("I moved to plot 31 in spring. I am allergic to wasps. What should I plant there?")
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            "I don't eat gluten and I'm in Vienna on Friday, what can I order?",
+            "I don't eat gluten and I'm in Vienna on Friday",
+        ),
+        ("Ich vertrage keine Laktose, was kann ich bestellen?", "Ich vertrage keine Laktose"),
+        ("Soy celíaca y tengo prisa, ¿qué puedo pedir?", "Soy celíaca y tengo prisa"),
+        ("Je suis infirmière à Limoges, tu connais des aides ?", "Je suis infirmière à Limoges"),
+        ("I'm left-handed, did I ever mention that?", "I'm left-handed"),
+        ("What should I do if I move to Oslo, is it cold?", ""),
+        ("If I lived in Oslo, what would I pay?", ""),
+    ],
+)
+def test_what_somebody_tells_before_a_question_is_told(message: str, told: str) -> None:
+    """O10: a sentence may tell something and then ask."""
+    said = list(own_sentences(message, "Mara"))
+    assert [one for one in said if not one.endswith("?")] == ([told] if told else [])
+
+
+def test_a_message_of_many_sentences_is_judged_by_its_words_alone() -> None:
+    assert layout_signs("I like tea. " * 300, "Mara") == []
+
+
+def test_every_sign_has_a_weight_that_was_fitted() -> None:
+    """The labelled messages are well formed, and the fit tells more of them right than the words alone."""
+    sets = fitting.sets()
+    sentences = [one for messages in sets.values() for message in messages[:40] for one in message.sentences()]
+    weights = fitting.fit(sentences)
+    assert len(weights) == len(WEIGHTS) == len(Signs._fields)
+    right = sum((sum(s * w for s, w in zip(one.signs, WEIGHTS, strict=True)) > 0) == one.own for one in sentences)
+    by_words = sum(bool(one.signs.by_words) == one.own for one in sentences)
+    assert right > by_words
