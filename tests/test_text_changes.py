@@ -428,3 +428,21 @@ def test_what_a_text_is_about() -> None:
     """O11: words that say little are left out, in every language."""
     assert topic("The dentist moved my appointment to Thursday.") == {"dentist", "appoint"}
     assert topic("Jetzt ist das alles wieder so.") == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "over"),
+    [
+        ("Telvora is history, I'm glad.", "I lead support at Telvora.", True),
+        ("Hamburg ist Geschichte.", "Ich wohne jetzt in Hamburg-Altona.", True),
+        ("La escalada ya es pasado.", "Tengo escalada los miércoles.", True),
+        ("L'escalade c'est fini pour moi.", "Je fais de l'escalade tous les mercredis.", True),
+        ("Nuts are history.", "I'm allergic to nuts.", False),
+        ("Rome is history.", "I live in Rome and work in Pisa.", False),
+        ("Callum and I are done.", "My boyfriend Callum is a chef.", True),
+        ("Anna and I are done with the report.", "Anna is my girlfriend.", False),
+    ],
+)
+def test_what_is_said_to_be_of_the_past(newer: str, older: str, over: bool) -> None:
+    """O11: somebody may say plainly that a thing, or a couple, is over."""
+    assert ends(newer, older) is over

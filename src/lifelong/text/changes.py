@@ -96,6 +96,9 @@ _STOPS = (
     r"|(?:in the end|am ende|al final|finalement)\b.{0,40} (?:not?|didn't|nicht|kein\w*|nada|pas))\b"
 )
 _LEFT = r"(?:quit|left|divorced|split up|stopped|gave up|gekundigt|aufgehort|dejado|arrete)\b"
+_SPEAKER_OF = (
+    r"\b(?:i|i'm|i've|we|we're|my|our|ich|wir|mein\w*|soy|trabajo|vivo|tengo|voy|hago|mi|je|j'\w+|mon|ma|on)\b"
+)
 _FIRST = r"\b(?:i|i've|we|we've|my|our|ich|wir|yo|he|hemos|mi|je|j'ai|nous|on a)\b"
 _GOES_ON = r"\b(?:again|back (?:on|to|in)|after all|wieder|vuelto a|otra vez|de nouveau|a nouveau)\b"
 _INSTEAD = r"\b(?:instead|statt|stattdessen|en vez|a la place|isn't|aren't)\b"
@@ -130,10 +133,18 @@ _COUPLE = (
 )
 _BREAKS_UP = (
     r"\b([^\W\d_]+) and i(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up\b"
+    r"|\b([^\W\d_]+) and i are(?: now| finally)? (?:done|over|through|finished|divorced|separated)\b(?! with| for)"
+    r"|\b([^\W\d_]+) und ich sind (?:getrennt|geschieden|auseinander)\b"
+    r"|\b([^\W\d_]+) y yo (?:nos hemos (?:separado|divorciado)|ya no estamos juntos)\b"
     r"|\bi(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up with ([^\W\d_]+)"
     r"|\b([^\W\d_]+) und ich haben uns getrennt\b|\b([^\W\d_]+) y yo (?:hemos roto|lo hemos dejado)\b"
     r"|\b([^\W\d_]+) et moi,?(?: on| nous)? (?:s'est|nous sommes|avons) (?:separes|rompu)\b"
 )
+_HISTORY = (
+    r"\b([^\W\d_]{3,}),? (?:(?:is|are) (?:now )?(?:history|a thing of the past)|(?:ist|sind) (?:jetzt )?geschichte"
+    r"|(?:ya )?(?:es|son) (?:pasado|historia|agua pasada)|c'est (?:fini|termine|du passe))\b"
+)
+"""What somebody says to be of the past: "Telvora is history"."""
 _INSTEAD_OF = r"\b(?:instead of|rather than|statt|en vez de|au lieu de)(?: at| bei| en| chez)? ([^.,;!?]{2,40})"
 _ROLE = (
     r"(?:an? |the )?(?:[\w-]+ ){0,3}(?:[\w-]+(?:er|or|ist|ian|ant|eur|in)|lead|head|nurse|cook|chef|clerk|arzt)"
@@ -239,6 +250,7 @@ _SIGNS = (
         _I_LEAVE_WORK,
         _THEY_LEAVE_WORK,
         _BREAKS_UP,
+        _HISTORY,
         _FAVOURITE,
         _CORRECTED,
         rf"^{_CORRECTED_FIRST}",
@@ -458,7 +470,7 @@ def ends(newer: str, older: str) -> bool:
     old = _read(older, is_asked=True)
     if _moves(new, old) or _leaves_work(new, old) or _is_relieved(new, old) or _changes_contact(new, old):
         return True
-    if _breaks_up(new, old) or _likes_another(new, old) or _corrects(new, old):
+    if _breaks_up(new, old) or _is_history(new, old) or _likes_another(new, old) or _corrects(new, old):
         return True
     again = {text for text, _ in new.sentences}
     if all(text in again for text, _ in old.sentences):
@@ -790,6 +802,15 @@ def _breaks_up(new: _Read, old: _Read) -> bool:
     who = stem(_place(found)) if found else ""
     told = any(who in about and pattern(_COUPLE).search(text) for text, about in old.sentences)
     return bool(who) and told and len(old.sentences) == 1 and not pattern(_LISTS).search(old.folded)
+
+
+def _is_history(new: _Read, old: _Read) -> bool:
+    """Return whether the newer statement says that something is of the past of which the older one tells that the
+    speaker has it, does it or is there."""
+    things = {stem(found[1]) for found in pattern(_HISTORY).finditer(new.folded)}
+    is_theirs = len(old.sentences) == 1 and pattern(_SPEAKER_OF).search(old.folded) is not None
+    joins = any(pattern(sign).search(old.folded) for sign in (_LISTS, _PROTECTS, _HISTORY))
+    return is_theirs and not joins and not things.isdisjoint(old.topic)
 
 
 def _likes_another(new: _Read, old: _Read) -> bool:
