@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import shutil
@@ -26,6 +25,7 @@ from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from lifelong.types import Clock, Hit
 from tests.command_line import Line
+from tests.schemas import Schemas
 
 for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
     del os.environ[_name]
@@ -39,8 +39,6 @@ if "TMPDIR" not in os.environ and SHARED_MEMORY.is_dir() and shutil.disk_usage(S
     tempfile.tempdir = str(SHARED_MEMORY)
 
 OpenMemory = Callable[..., Memory]
-
-_schemas = itertools.count(1)
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -149,17 +147,31 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture(scope="session")
+def schemas(postgres_url: str) -> Iterator[Schemas]:
+    schemas = Schemas(postgres_url)
+    yield schemas
+    schemas.close()
+
+
 @pytest.fixture
-def postgres_storage(postgres_url: str) -> dict[str, Any]:
-    """Storage settings that give the test a schema of its own."""
-    return {"url": postgres_url, "schema_name": f"test_{next(_schemas)}", "pool_size": 4}
+def postgres_storage(postgres_url: str, schemas: Schemas) -> dict[str, Any]:
+    """Storage settings that name a schema that is not there yet."""
+    return {"url": postgres_url, "schema_name": schemas.new_name(), "pool_size": 4}
+
+
+@pytest.fixture
+def made_postgres_storage(postgres_url: str, schemas: Schemas) -> Iterator[dict[str, Any]]:
+    """Storage settings that name a schema with all tables and without a row."""
+    with schemas.lent() as name:
+        yield {"url": postgres_url, "schema_name": name, "pool_size": 4}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def storage(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Storage settings, once for each database."""
     if request.param == "postgres":
-        settings: dict[str, Any] = request.getfixturevalue("postgres_storage")
+        settings: dict[str, Any] = request.getfixturevalue("made_postgres_storage")
         return settings
     return {}
 
