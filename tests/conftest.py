@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import pytest
 
 from lifelong import Agent, Memory, User
+from lifelong.home import Home
 from lifelong.journal.service import JournalService
 from lifelong.organize.organizer import Organizer
 from lifelong.settings import ContinuitySettings
@@ -176,14 +177,28 @@ def storage(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {}
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables and without a row: making them takes longer than many a test."""
+    path = tmp_path_factory.mktemp("empty") / "lifelong.db"
+    SQLite(path).close()
+    return path
+
+
 @pytest.fixture
-def open_memory(tmp_path: Path, storage: dict[str, Any], clock: FakeClock) -> Iterator[OpenMemory]:
+def open_memory(
+    tmp_path: Path, storage: dict[str, Any], clock: FakeClock, empty_database: Path
+) -> Iterator[OpenMemory]:
     """Opens memories of one home: as many as asked for, all closed at the end."""
     opened: list[Memory] = []
+    home = Home(tmp_path / "home")
 
     def open_one(user: str = "default", organizer: Organizer | None = None, **settings: Any) -> Memory:
         settings["storage"] = {**storage, **settings.get("storage", {})}
-        opened.append(Memory.open(tmp_path / "home", user, clock=clock, organizer=organizer, **settings))
+        if settings["storage"].keys() <= {"synchronous", "busy_timeout"} and not home.database.exists():
+            home.ensure()
+            shutil.copy(empty_database, home.database)
+        opened.append(Memory.open(home.path, user, clock=clock, organizer=organizer, **settings))
         return opened[-1]
 
     yield open_one
