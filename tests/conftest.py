@@ -41,6 +41,9 @@ if "TMPDIR" not in os.environ and SHARED_MEMORY.is_dir() and shutil.disk_usage(S
 
 OpenMemory = Callable[..., Memory]
 
+on_sqlite = pytest.mark.parametrize("storage", ["sqlite"], indirect=True)
+"""For the many cases of how a text is read, where the database plays no part. Others of the same run on both."""
+
 
 def until(holds: Callable[[], object]) -> None:
     """Wait for something that comes at its own time."""
