@@ -5,6 +5,7 @@ READY  := .venv/.ready
 PART   ?= all
 
 .DEFAULT_GOAL := help
+unexport PYTHONDONTWRITEBYTECODE  # where it is set, every process that a test starts compiles all it imports again
 .PHONY: help run test lint bench soak docs lock clean
 
 help:  ## what there is to do

@@ -73,15 +73,11 @@ def _pieces(secret: str) -> Iterator[str]:
 
 def measure(texts: Sequence[Labelled], prefix: str) -> Figures:
     """Return the shares of secrets that are gone, of texts without one that changed, and of words that went."""
-    found = [not survives(secret, one, redact(one.text)) for one in texts for secret in one.secrets]
-    wrong = [redact(one.text) != one.text for one in texts if not one.secrets]
-    words = [
-        (word, MARKER.sub(" ", redact(one.text)))
-        for one in texts
-        if one.secrets
-        for word in re.findall(r"\w{3,}", without(one))
-    ]
-    lost = [word not in left for word, left in words]
+    redacted = [(one, redact(one.text)) for one in texts]
+    found = [not survives(secret, one, left) for one, left in redacted for secret in one.secrets]
+    wrong = [left != one.text for one, left in redacted if not one.secrets]
+    words = [(re.findall(r"\w{3,}", without(one)), MARKER.sub(" ", left)) for one, left in redacted if one.secrets]
+    lost = [word not in left for said, left in words for word in said]
     return {
         f"{prefix}_found": _share(found),
         f"{prefix}_wrong": _share(wrong),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import shutil
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 import pytest
 
 from lifelong import Agent, Memory, User
+from lifelong.home import Home
 from lifelong.journal.service import JournalService
 from lifelong.organize.organizer import Organizer
 from lifelong.settings import ContinuitySettings
@@ -26,6 +26,7 @@ from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from lifelong.types import Clock, Hit
 from tests.command_line import Line
+from tests.schemas import Schemas
 
 for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
     del os.environ[_name]
@@ -40,7 +41,8 @@ if "TMPDIR" not in os.environ and SHARED_MEMORY.is_dir() and shutil.disk_usage(S
 
 OpenMemory = Callable[..., Memory]
 
-_schemas = itertools.count(1)
+on_sqlite = pytest.mark.parametrize("storage", ["sqlite"], indirect=True)
+"""For the many cases of how a text is read, where the database plays no part. Others of the same run on both."""
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -149,29 +151,57 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture(scope="session")
+def schemas(postgres_url: str) -> Iterator[Schemas]:
+    schemas = Schemas(postgres_url)
+    yield schemas
+    schemas.close()
+
+
 @pytest.fixture
-def postgres_storage(postgres_url: str) -> dict[str, Any]:
-    """Storage settings that give the test a schema of its own."""
-    return {"url": postgres_url, "schema_name": f"test_{next(_schemas)}", "pool_size": 4}
+def postgres_storage(postgres_url: str, schemas: Schemas) -> dict[str, Any]:
+    """Storage settings that name a schema that is not there yet."""
+    return {"url": postgres_url, "schema_name": schemas.new_name(), "pool_size": 4}
+
+
+@pytest.fixture
+def made_postgres_storage(postgres_url: str, schemas: Schemas) -> Iterator[dict[str, Any]]:
+    """Storage settings that name a schema with all tables and without a row."""
+    with schemas.lent() as name:
+        yield {"url": postgres_url, "schema_name": name, "pool_size": 4}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def storage(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Storage settings, once for each database."""
     if request.param == "postgres":
-        settings: dict[str, Any] = request.getfixturevalue("postgres_storage")
+        settings: dict[str, Any] = request.getfixturevalue("made_postgres_storage")
         return settings
     return {}
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables and without a row: making them takes longer than many a test."""
+    path = tmp_path_factory.mktemp("empty") / "lifelong.db"
+    SQLite(path).close()
+    return path
+
+
 @pytest.fixture
-def open_memory(tmp_path: Path, storage: dict[str, Any], clock: FakeClock) -> Iterator[OpenMemory]:
+def open_memory(
+    tmp_path: Path, storage: dict[str, Any], clock: FakeClock, empty_database: Path
+) -> Iterator[OpenMemory]:
     """Opens memories of one home: as many as asked for, all closed at the end."""
     opened: list[Memory] = []
+    home = Home(tmp_path / "home")
 
     def open_one(user: str = "default", organizer: Organizer | None = None, **settings: Any) -> Memory:
         settings["storage"] = {**storage, **settings.get("storage", {})}
-        opened.append(Memory.open(tmp_path / "home", user, clock=clock, organizer=organizer, **settings))
+        if settings["storage"].keys() <= {"synchronous", "busy_timeout"} and not home.database.exists():
+            home.ensure()
+            shutil.copy(empty_database, home.database)
+        opened.append(Memory.open(home.path, user, clock=clock, organizer=organizer, **settings))
         return opened[-1]
 
     yield open_one

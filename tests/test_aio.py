@@ -256,17 +256,18 @@ def test_leaving_the_async_with_closes_it(tmp_path: Path) -> None:
         memory._memory.agents.list()
 
 
-@pytest.mark.parametrize("name", sorted(CALLS.keys() - PARTS))
-def test_a_closed_memory_says_so_on_every_call(tmp_path: Path, name: str) -> None:
+def test_a_closed_memory_says_so_on_every_call(tmp_path: Path, subtests: pytest.Subtests) -> None:
     async def main() -> None:
         memory = await AsyncMemory.open(tmp_path)
         await memory.close()
         await memory.close()
         assert memory._memory.closed
-        with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-            await attrgetter(name)(memory)(*CALLS[name])
-        with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-            await asyncio.create_task(attrgetter(name)(memory)(*CALLS[name]))
+        for name in sorted(CALLS.keys() - PARTS):
+            with subtests.test(name):
+                with pytest.raises(MemoryClosed, match=r"Memory\.open"):
+                    await attrgetter(name)(memory)(*CALLS[name])
+                with pytest.raises(MemoryClosed, match=r"Memory\.open"):
+                    await asyncio.create_task(attrgetter(name)(memory)(*CALLS[name]))
 
     asyncio.run(main())
 

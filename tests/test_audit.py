@@ -21,7 +21,7 @@ from lifelong.testing import FakeClock
 from lifelong.text.changes import contradicts
 from lifelong.text.dates import planned_day
 from tests.command_line import Line
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, on_sqlite
 
 PASSWORD = "hunter2-Xy9"
 SAID = date(2026, 2, 1)
@@ -95,6 +95,7 @@ def test_what_says_the_same_in_other_words_is_found(mara: Memory) -> None:
     assert not found(mara, "duplicate")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "other",
     [
@@ -150,6 +151,7 @@ def test_what_hardly_holds_together_is_found(mara: Memory, older: str, newer: st
     assert not found(mara, "contradiction")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
@@ -267,6 +269,7 @@ def test_a_plan_whose_day_is_past_is_found(mara: Memory, plan: str, clock: FakeC
     assert not found(mara, "stale plan")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "fact",
     [

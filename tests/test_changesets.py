@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -27,6 +26,7 @@ from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 from lifelong.text.stems import stem
 from lifelong.types import Changeset, Document
+from tests.schemas import Schemas
 
 OWNER = "default"
 
@@ -625,23 +625,21 @@ def test_documents_hold_on_sqlite() -> None:
     )
 
 
-def test_documents_hold_on_postgres(postgres_url: str) -> None:
+def test_documents_hold_on_postgres(postgres_url: str, schemas: Schemas) -> None:
     """O16, O17, O18, O21."""
-    schemas: list[str] = []
 
     class OnPostgres(Growing):
         def storage(self) -> dict[str, Any]:
-            schemas.append(f"grow_{uuid4().hex}")
-            return {"url": postgres_url, "schema_name": schemas[-1], "pool_size": 2}
+            self.lent = ExitStack()
+            return {"url": postgres_url, "schema_name": self.lent.enter_context(schemas.lent()), "pool_size": 2}
 
-    try:
-        run_machine(
-            OnPostgres,
-            settings=settings(
-                max_examples=8, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-            ),
-        )
-    finally:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            for schema in schemas:
-                connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
+        def teardown(self) -> None:
+            with self.lent:
+                super().teardown()
+
+    run_machine(
+        OnPostgres,
+        settings=settings(
+            max_examples=8, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )

@@ -55,7 +55,7 @@ from lifelong.organize.facts import (
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Changeset, Record, SystemMessage, UserMessage
-from tests.conftest import OpenMemory, until
+from tests.conftest import OpenMemory, on_sqlite, until
 from tests.model_servers import ModelServer, Reply, call, refuse, say, told
 
 OWNER = "default"
@@ -149,6 +149,7 @@ def test_what_the_same_person_says_again_stands_once(memory: Memory, database: D
     )
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("one", "other"),
     [

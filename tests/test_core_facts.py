@@ -8,7 +8,7 @@ from lifelong import AssistantMessage, Cron, Memory, Note, SystemMessage, ToolRe
 from lifelong.recall.context import CORE, PINNED, RELEVANT
 from lifelong.serve.caller_identity import caller
 from lifelong.testing import FakeClock
-from tests.conftest import OpenMemory
+from tests.conftest import OpenMemory, on_sqlite
 
 NUTS = "I'm allergic to walnuts."
 LINT = "Always run make lint before you commit."
@@ -38,6 +38,7 @@ def test_an_allergy_is_there_by_default_whatever_the_message_says(memory: Memory
     assert not (memory.home.path / "users").exists()
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "text",
     [
@@ -74,6 +75,7 @@ def test_what_stands_is_in_the_core_in_four_languages(memory: Memory, text: str)
     assert core(memory.context("Write a haiku about the sea.")) == [f"- [2026-02-24, r1] {text}"]
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "text",
     [
@@ -257,6 +259,7 @@ def test_a_second_allergy_does_not_replace_the_first(memory: Memory, clock: Fake
     assert any("cats" in line for line in lines)
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("rule", "later"),
     [
@@ -279,6 +282,7 @@ def test_an_ordinary_sentence_does_not_replace_what_stands(
     assert any(rule in line for line in core(memory.context(message)))
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("rule", "later"),
     [
@@ -320,6 +324,7 @@ def test_another_ones_change_takes_nothing_out_of_a_context(memory: Memory, cloc
     assert "26 October" in memory.context("When is Vikram's birthday?")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("told", "later", "question"),
     [
@@ -375,6 +380,7 @@ def test_each_thing_comes_once(open_memory: OpenMemory) -> None:
     assert context.index(CORE) < context.index(RELEVANT) < context.index("Buy oat milk.")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("older", "newer"),
     [

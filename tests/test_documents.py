@@ -21,6 +21,7 @@ from lifelong.organize.draft import Draft
 from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock, in_threads
 from lifelong.types import Changeset, Document, Reference
+from tests.conftest import on_sqlite
 from tests.work import analyze, work_of
 
 OWNER = "default"
@@ -201,6 +202,7 @@ def test_a_slug_is_unique_among_active_siblings_only(store: DocumentStore) -> No
     assert add(store, "paris", people.path).id != first.id
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "slug",
     [
@@ -238,6 +240,7 @@ def test_other_slugs_are_taken_as_they_are(store: DocumentStore, slug: str) -> N
     assert store.find("~/memory/b") is None
 
 
+@on_sqlite
 @pytest.mark.parametrize("path", ["", "memory", "/memory", "~memory", "~~", "C:/x", "~/a\0"])
 def test_what_is_no_path_is_refused(store: DocumentStore, path: str) -> None:
     """O16: a path starts with ~/."""

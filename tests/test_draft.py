@@ -16,6 +16,7 @@ from lifelong.organize.facts import Fact, sentence
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.types import Changeset, Document
+from tests.conftest import on_sqlite
 
 OWNER = "default"
 
@@ -147,6 +148,7 @@ def test_a_version_that_never_was_is_stale(draft: Draft, store: DocumentStore, v
         store.delete(bob.id, version)
 
 
+@on_sqlite
 @pytest.mark.parametrize("links", [5, True, 1.5, "a"])
 def test_links_are_a_list(draft: Draft, links: Any) -> None:
     """O20."""
@@ -246,6 +248,7 @@ def test_a_replacement_is_exact(draft: Draft) -> None:
         draft.edit(a.id, 1, find="e", replace="4")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -300,6 +303,7 @@ def test_targets_are_what_brackets_name() -> None:
     ]
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("path", "title", "text", "expected"),
     [

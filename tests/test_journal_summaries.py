@@ -36,7 +36,7 @@ from lifelong.journal.turn_summaries import MAX_SENTENCE_CHARS, TurnSummaries
 from lifelong.storage.base import Database
 from lifelong.testing import FakeClock, in_threads
 from lifelong.types import Provenance
-from tests.conftest import OpenMemory, open_journal, until
+from tests.conftest import OpenMemory, on_sqlite, open_journal, until
 
 
 @pytest.fixture
@@ -204,6 +204,7 @@ KEY = "sk-ant-api03-abcdefghijklmnop123456"
 WARM = "How warm is it in Lisbon now?"
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("records", "expected"),
     [
@@ -531,6 +532,7 @@ def test_nobody_waits_for_another_writer(
     assert summaries.keep_up() == 1, "it was not forgotten"
 
 
+@on_sqlite
 @pytest.mark.parametrize("tokens", ["5", -1, True, 1.5])
 def test_a_budget_is_a_number(open_memory: OpenMemory, tokens: Any) -> None:
     """O24: of tokens."""

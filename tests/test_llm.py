@@ -48,7 +48,7 @@ from lifelong.storage.base import Database
 from lifelong.testing import FakeClock
 from lifelong.tools import tool
 from lifelong.types import Changeset, StoredRecord, UserMessage
-from tests.conftest import until
+from tests.conftest import on_sqlite, until
 from tests.model_servers import ModelServer, Reply, Script, call, is_probe, refuse, results, say, told
 
 MODELS = {"openai": "openai:gpt-4o-mini", "anthropic": "anthropic:claude-haiku-4-5"}
@@ -372,6 +372,7 @@ def test_our_own_error_ends_the_run(bench: Bench, monkeypatch: pytest.MonkeyPatc
 # What is wrong with the model ends the run
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("status", "says", "kind"),
     [
@@ -430,6 +431,7 @@ def test_a_slow_model_is_given_up(bench: Bench) -> None:
     assert "its cost is estimated" in row.error
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "body", [b"nonsense", b"{}", b"[]", b"null", b'{"choices": [], "content": 5}', b"\xff\xfe", b""]
 )

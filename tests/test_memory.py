@@ -160,18 +160,18 @@ def test_the_list_of_calls_is_whole(memory: Memory) -> None:
     assert public_calls(Memory) - {"open", "stop"} | within == set(CALLS)
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_a_closed_memory_says_so_on_every_call(memory: Memory, name: str) -> None:
+def test_a_closed_memory_says_so_on_every_call(memory: Memory, subtests: pytest.Subtests) -> None:
     memory.close()
-    with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-        attrgetter(name)(memory)(*CALLS[name])
+    for name, arguments in CALLS.items():
+        with subtests.test(name), pytest.raises(MemoryClosed, match=r"Memory\.open"):
+            attrgetter(name)(memory)(*arguments)
 
 
-@pytest.mark.parametrize("name", ["documents", "journal", "experiences", "relations", "reviews"])
-def test_a_closed_memory_hands_out_no_part(memory: Memory, name: str) -> None:
+def test_a_closed_memory_hands_out_no_part(memory: Memory, subtests: pytest.Subtests) -> None:
     memory.close()
-    with pytest.raises(MemoryClosed, match=r"Memory\.open"):
-        getattr(memory, name)
+    for name in ("documents", "journal", "experiences", "relations", "reviews"):
+        with subtests.test(name), pytest.raises(MemoryClosed, match=r"Memory\.open"):
+            getattr(memory, name)
 
 
 def test_close_twice_and_from_many_threads(open_memory: OpenMemory) -> None:

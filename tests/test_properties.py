@@ -5,11 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from lifelong.collect.sessions import Sessions
 from lifelong.errors import AgentDead
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock
+from tests.schemas import Schemas
 
 THRESHOLD = 5
 
@@ -273,21 +273,20 @@ def test_any_interleaving_on_sqlite() -> None:
     run_machine(Collecting, settings=settings_for(80))
 
 
-def test_any_interleaving_on_postgres(postgres_url: str) -> None:
+def test_any_interleaving_on_postgres(postgres_url: str, schemas: Schemas) -> None:
     """C8, C9, C10: the same on a server, each example in a schema of its own."""
-    made: list[str] = []
 
     class OnPostgres(Collecting):
         def storage(self) -> dict[str, Any]:
-            made.append(f"example_{uuid4().hex}")
-            return {"url": postgres_url, "schema_name": made[-1], "pool_size": 2, "synchronous": "normal"}
+            self.lent = ExitStack()
+            name = self.lent.enter_context(schemas.lent())
+            return {"url": postgres_url, "schema_name": name, "pool_size": 2, "synchronous": "normal"}
 
-    try:
-        run_machine(OnPostgres, settings=settings_for(20))
-    finally:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            for schema in made:
-                connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+        def teardown(self) -> None:
+            with self.lent:
+                super().teardown()
+
+    run_machine(OnPostgres, settings=settings_for(20))
 
 
 @pytest.mark.parametrize("forget", ["mark", "position"])

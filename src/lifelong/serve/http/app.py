@@ -14,7 +14,7 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from lifelong.errors import LifelongError
 from lifelong.memory import Memory, Store
@@ -59,8 +59,8 @@ def create_app(
     app.state.events = EventHub()
     app.state.answered = Counter[int]()
     app.state.access = access
-    app.router.routes += login_routes(access)
-    _mount(app, store)
+    # First what is not of the API: FastAPI works out every route of it that a request is compared with, at 0.2 s.
+    app.router.routes[:0] = [*login_routes(access), *_mount(app, store)]
     app.add_middleware(Guard, access=access, hosts=hosts, answered=app.state.answered, tokens=store.tokens)
     return app
 
@@ -86,17 +86,15 @@ def api() -> FastAPI:
     return app
 
 
-def _mount(app: FastAPI, store: Store) -> None:
-    """Add MCP and the page. They are imported here, because importing them is slow."""
+def _mount(app: FastAPI, store: Store) -> list[BaseRoute]:
+    """Return the routes of MCP and the page. They are imported here, because importing them is slow."""
     from lifelong.serve.mcp import http_app
     from lifelong.serve.page import answer_not_found, docs_route, routes
 
     endpoint = http_app(store)
     app.state.run_mcp = endpoint.run
-    app.router.routes.append(Route("/mcp", endpoint))
-    app.router.routes += routes(store)
-    app.router.routes.append(docs_route(store, app.openapi))
     app.add_exception_handler(HTTPException, answer_not_found(store))
+    return [Route("/mcp", endpoint), *routes(store), docs_route(store, app.openapi)]
 
 
 @asynccontextmanager
