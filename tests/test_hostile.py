@@ -151,6 +151,24 @@ def test_a_record_is_searched_for_secrets_once(memory: Memory, monkeypatch: pyte
     assert looked == ["I live in Lisbon."]
 
 
+def test_only_the_start_of_a_long_question_is_read(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C10, O3: what exceeds what a search reads is not searched for secrets either."""
+    looked: list[int] = []
+    find_secrets = redaction.find_secrets
+
+    def find(text: str) -> redaction.Redacted:
+        looked.append(len(text))
+        return find_secrets(text)
+
+    memory.add("I live in Lisbon.")
+    monkeypatch.setattr(redaction, "find_secrets", find)
+    question = "Where do I live? " + "hunter2 is my password " * 40_000
+    assert memory.search(question)[0].text == "I live in Lisbon."
+    memory.context(question)
+    memory.admin.recall_log()
+    assert max(looked) < 20_000
+
+
 def ratio(use: hostile.Use, shape: str) -> float:
     """Return how many times longer a text takes that is sixteen times as long."""
     measured = hostile.measure("it", shape, use, [hostile.SHAPES[shape](size) for size in (SMALL, LARGE)])

@@ -522,6 +522,12 @@ def redact(text: str) -> str:
     return find_secrets(text).text
 
 
+def redact_start(text: str, chars: int) -> str:
+    """Return the first so many characters of a text without its secrets. A little more of it is looked at, since
+    half a secret is not found."""
+    return redact(text[: chars + _MAX_QUOTE_CHARS])[:chars]
+
+
 def redact_json(value: object, name: str = "") -> object:
     """Return plain JSON without its secrets: those in its texts, and those that a key names."""
     if isinstance(value, Mapping):
