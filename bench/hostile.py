@@ -37,7 +37,9 @@ LONG_PATTERN_SIZES = (8_000, 64_000, 1_000_000)
 SECONDS = 0.1  # a call that took longer is not measured with more
 LONG_SECONDS = 2.0
 PREPARED = 4  # times so much a call may take with what is done beforehand, such as organizing the text
-CALL_SECONDS, LONG_CALL_SECONDS = 30.0, 600.0  # by the clock, that are spent on a call and all shapes
+CALL_SECONDS, LONG_CALL_SECONDS = 25.0, 600.0  # of the processor, that are spent on a call and all shapes,
+CLOCK = 4  # and times so much by the clock, where others use the processor, too
+CALLS_AT_A_TIME = 3
 NOISE = 0.015  # seconds below which a time says nothing
 PATTERN_NOISE = 0.003
 CERTAIN_GROWTH = 1.7  # no noise makes a linear time look so
@@ -481,10 +483,10 @@ def opened() -> Iterator[Calls]:
 
 
 def measure_calls(*, long: bool = False, only: str = "", seconds: float = CALL_SECONDS) -> Iterator[Growth]:
-    """Yield how the time of each public call grows with each shape of text, two calls at a time. What is not
+    """Yield how the time of each public call grows with each shape of text, some calls at a time. What is not
     measured within so many seconds for a call is yielded without times."""
     names = [name for name in CALLS if only in name]
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+    with ProcessPoolExecutor(CALLS_AT_A_TIME, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         jobs = [pool.submit(_measure_shapes, name, long, seconds) for name in names]
         for job in as_completed(jobs):
             yield from job.result()
@@ -494,11 +496,11 @@ def _measure_shapes(name: str, long: bool, seconds: float) -> list[Growth]:
     """Return how the time of a call grows with each shape. What seems to grow too fast is measured again, with
     longer texts."""
     found: list[Growth] = []
-    end = time.monotonic() + seconds
+    started = time.monotonic()
     with opened() as calls:
         measure_call(calls, name, "a few words", ["I live in Lisbon and drink tea. "])  # imports, caches
         for shape, make in SHAPES.items():
-            if time.monotonic() > end:
+            if time.process_time() > seconds or time.monotonic() > started + CLOCK * seconds:
                 found.append(Growth(name, shape, 0.0, ()))
                 continue
             texts = (make(size) for size in SIZES)

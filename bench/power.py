@@ -40,7 +40,7 @@ CALLS = (
     "rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,"
     "copy_file_range,sendfile"
 )
-HOMES_AT_A_TIME = 2
+HOMES_AT_A_TIME = 4
 DRAIN_EVERY = 10  # every tenth home must also get its work done, which takes longer
 
 
