@@ -226,7 +226,11 @@ def hostile_texts() -> dict[str, float]:
         print("Hostile texts: not measured; bench/hostile.py is not there.")
         return {}
     figures: dict[str, float] = import_module("bench.hostile").growth()
-    print(f"Hostile texts: {', '.join(f'{name} {value:g}' for name, value in figures.items())}.")
+    print(
+        f"Hostile texts: {figures['hostile_measured']:,} pairs of a pattern or public call and a shape of text; "
+        f"time grows at most with the size to the power of {figures['slowest_growth']:.2f}; "
+        f"{figures['hostile_too_fast']} grow too fast; {figures['hostile_left_out']} left out for lack of time."
+    )
     return figures
 
 
@@ -236,4 +240,9 @@ def poisoned_texts() -> dict[str, float]:
         print("Poison: not measured; bench/trust.py is not there.")
         return {}
     figures: dict[str, float] = import_module("bench.trust").run()
+    print(
+        f"Poison: of {figures['poison_cases']:g} cases with somebody else's words, "
+        f"{figures['poison_accepted']:.1f} % were believed; of {figures['honest_cases']:g} honest ones, "
+        f"{figures['honest_refused']:.1f} % were not."
+    )
     return {name: figures[name] for name in ("poison_accepted", "honest_refused")}
