@@ -1,8 +1,9 @@
 """How fast work grows with hostile text: every pattern of the package and every public call, on many shapes of it.
 
-`python -m bench.hostile` prints what grows fastest; a power of 1 is linear, 2 quadratic. `--long` goes further up
-and takes a quarter of an hour; `--only WORD` measures what has the word in its name. Times are those of the
-processor, not of the clock, so that other processes on the machine do not count.
+`python -m bench.hostile` prints what grows fastest; a power of 1 is linear, 2 quadratic. It takes about
+ten minutes: each call has a budget of time, and what is left out is counted. `--long` goes further up and takes
+hours; `--only WORD` measures what has the word in its name. Times are those of the processor, not of the clock, so
+that other processes on the machine do not count.
 """
 
 from __future__ import annotations
