@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from bench import (
@@ -65,6 +66,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"Name one part of the benchmark: {', '.join(PARTS)}, or all.", file=sys.stderr)
         return 2
     _leave_settings_behind()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a log of what takes long is read meanwhile
     for name in PARTS if wanted == "all" else (wanted,):
         _write(name, PARTS[name]())
     return 0

@@ -3,9 +3,15 @@ be traced for power cuts. And what must hold of the home afterwards.
 
     python -m bench.deeds HOME STORAGE_JSON NAME SEED DAY COUNT
 
+    python -m bench.deeds --nursery FOLDER
+
 Each line of its standard output is JSON: `{"do": stage}` before a stage, `{"ok": what, …}` once something was
 acknowledged, `{"done": stage}` after. With COUNT 0 it goes on until it is ended. DAY moves its clock, so that what
 earlier processes wrote is old enough to be compacted.
+
+A nursery imports everything once, and forks such a process for each line of its standard input, the JSON of the
+arguments above and of a path for the output. It answers with the process's id, and once the process has ended,
+with its exit code. Most of the time of a short life is its imports; from here on it is a process like any other.
 """
 
 from __future__ import annotations
@@ -14,12 +20,15 @@ import io
 import json
 import os
 import random
+import subprocess
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -281,6 +290,12 @@ class Found:
     def __bool__(self) -> bool:
         return bool(self.lost or self.doubled or self.broken)
 
+    def __iadd__(self, other: Found) -> Found:
+        self.lost += other.lost
+        self.doubled += other.doubled
+        self.broken += other.broken
+        return self
+
 
 def records_of(memory: Memory) -> list[tuple[int, str]]:
     """Return every record of the user with its text."""
@@ -458,5 +473,35 @@ def main(home: str, storage: str, name: str, seed: str, day: str, steps: str) ->
     Doer(Path(home), json.loads(storage), name, int(seed), int(day)).run(int(steps))
 
 
+def nursery(folder: str) -> None:
+    command = [sys.executable, "-m", "bench.deeds", f"{folder}/home", "{}", "n", "0", "0", str(len(STAGES))]
+    environment = {**os.environ, "BENCH_SAY_MODULES": "1"}
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    for module in read_said(done.stdout)[-1]["modules"]:
+        import_module(module)
+    for line in sys.stdin:
+        *arguments, output = json.loads(line)
+        if pid := os.fork():
+            print(pid, flush=True)
+            _, status = os.waitpid(pid, 0)
+            print(os.waitstatus_to_exitcode(status), flush=True)
+            continue
+        target = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for handle in (1, 2):
+            os.dup2(target, handle)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        try:
+            main(*arguments)
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(1)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1] == "--nursery":
+        nursery(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])
+        if "BENCH_SAY_MODULES" in os.environ:
+            say(modules=sorted(name for name in sys.modules if name.startswith("lifelong.")))

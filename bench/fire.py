@@ -16,14 +16,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from bench.deeds import Found, Said, check, read_said
-from bench.power import run_cuts
+from bench.power import HOMES_AT_A_TIME, run_cuts
 
 ROOT = Path(__file__).parent.parent
 KILLS, CUTS, CRASHES = 100, 1_000, 3
@@ -67,50 +69,99 @@ def _figures(count: int, found: Found) -> dict[str, float]:
 def kill_processes(
     kills: int, seed: int, folder: Path, storage: dict[str, Any] | None = None, *, seconds: float = NO_LIMIT
 ) -> dict[str, float]:
-    """Kill processes that do everything in turn, at random instants, and check their homes."""
-    chance, found, stages, acknowledged = random.Random(seed), Found(), Counter[str](), 0
-    said: list[Said] = []
-    home, end, last = folder, time.monotonic() + seconds, 0
-    for number in range(kills):
-        if number % KILLS_PER_HOME == 0:
-            home, said = folder / f"h{number}" / "home", []
-            home.parent.mkdir(parents=True)
-        day = number % KILLS_PER_HOME * 400
-        new = kill_one(home, storage or {}, f"k{number}", seed + number, day, chance.uniform(0.02, MAX_SECONDS))
-        said += new
-        stages[next((one["do"] for one in reversed(new) if "do" in one), "open")] += 1
-        acknowledged += sum("ok" in one for one in new)
-        is_over, last = time.monotonic() > end, number + 1
-        if number % CHECK_EVERY == CHECK_EVERY - 1 or number == kills - 1 or is_over:
-            one = check(home, storage or {}, said, day=day + 390)
-            found.lost += one.lost
-            found.doubled += one.doubled
-            found.broken += one.broken
-        if number % KILLS_PER_HOME == KILLS_PER_HOME - 1:
-            shutil.rmtree(home.parent)
-        if is_over:
-            break
-    print(f"Kills: {last}; {acknowledged:,} things acknowledged before them. Killed in:")
-    print(f"    {', '.join(f'{stage} {count}' for stage, count in stages.most_common())}")
-    return _figures(last, found)
-
-
-def kill_one(home: Path, storage: dict[str, Any], name: str, seed: int, day: int, seconds: float) -> list[Said]:
-    """Start a process, kill it so long after it is ready, and return what it had said."""
-    command = [sys.executable, "-m", "bench.deeds", str(home), json.dumps(storage), name, str(seed), str(day), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as victim:
-        assert victim.stdout
-        assert victim.stderr
-        first = victim.stdout.readline()
-        time.sleep(seconds)
-        alive = victim.poll() is None
-        victim.send_signal(signal.SIGKILL)
-        data = first + victim.stdout.read()
-        if not alive or not first:
-            raise RuntimeError(
-                f"a process ended by itself: {victim.stderr.read().decode(errors='replace')[-2000:]}"
+    """Kill processes that do everything in turn, at random instants, and check their homes, some at a time."""
+    end = time.monotonic() + seconds
+    first = range(0, kills, KILLS_PER_HOME)
+    with ThreadPoolExecutor(min(HOMES_AT_A_TIME, len(first))) as pool:
+        jobs = [
+            pool.submit(
+                _kill_in_home, range(at, min(at + KILLS_PER_HOME, kills)), seed, folder, storage or {}, end
             )
-    return read_said(data)
+            for at in first
+        ]
+        homes = [job.result() for job in jobs]
+    made = sum(home.kills for home in homes)
+    stages = sum((home.stages for home in homes), Counter[str]())
+    found = Found()
+    for home in homes:
+        found += home.found
+    print(
+        f"Kills: {made}; {sum(home.acknowledged for home in homes):,} things acknowledged before them. Killed in:"
+    )
+    print(f"    {', '.join(f'{stage} {count}' for stage, count in stages.most_common())}")
+    return _figures(made, found)
+
+
+@dataclass
+class _KilledHome:
+    kills: int = 0
+    acknowledged: int = 0
+    stages: Counter[str] = field(default_factory=Counter)
+    found: Found = field(default_factory=Found)
+
+
+def _kill_in_home(numbers: range, seed: int, folder: Path, storage: dict[str, Any], end: float) -> _KilledHome:
+    """Kill one process after the other that work on the same home, until a time."""
+    done, said, chance = _KilledHome(), list[Said](), random.Random(f"{seed} {numbers.start}")
+    place = folder / f"h{numbers.start}"
+    if time.monotonic() > end:
+        return done
+    place.mkdir(parents=True)
+    with Nursery(place) as nursery:
+        for number in numbers:
+            day = (number - numbers.start) * 400
+            arguments = [str(place / "home"), json.dumps(storage), f"k{number}", str(seed + number), str(day), "0"]
+            new = nursery.kill_one(arguments, chance.uniform(0.02, MAX_SECONDS))
+            said += new
+            done.kills += 1
+            done.stages[next((one["do"] for one in reversed(new) if "do" in one), "open")] += 1
+            done.acknowledged += sum("ok" in one for one in new)
+            is_over = number == numbers[-1] or time.monotonic() > end
+            if done.kills % CHECK_EVERY == 0 or is_over:
+                done.found += check(place / "home", storage, said, day=day + 390)
+            if is_over:
+                break
+    shutil.rmtree(place)
+    return done
+
+
+class Nursery:
+    """Starts processes that have everything imported, to be killed (see `bench/deeds.py`)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._output = folder / "said"
+        scratch = folder / "nursery"
+        scratch.mkdir()
+        command = [sys.executable, "-m", "bench.deeds", "--nursery", str(scratch)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True, bufsize=1
+        )
+
+    def __enter__(self) -> Nursery:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def kill_one(self, arguments: list[str], seconds: float) -> list[Said]:
+        """Start a process, kill it so long after it is ready, and return what it had said."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._output.write_bytes(b"")
+        self._process.stdin.write(json.dumps([*arguments, str(self._output)]) + "\n")
+        pid = int(self._process.stdout.readline())
+        give_up = time.monotonic() + 120
+        while b"\n" not in self._output.read_bytes() and time.monotonic() < give_up:
+            time.sleep(0.005)
+        is_ready = b"\n" in self._output.read_bytes()
+        time.sleep(seconds)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        code = int(self._process.stdout.readline())
+        data = self._output.read_bytes()
+        if code != -signal.SIGKILL or not is_ready:
+            raise RuntimeError(f"a process ended by itself ({code}): {data.decode(errors='replace')[-2000:]}")
+        return read_said(data)
 
 
 # Power cuts
@@ -175,7 +226,11 @@ def hostile_texts() -> dict[str, float]:
         print("Hostile texts: not measured; bench/hostile.py is not there.")
         return {}
     figures: dict[str, float] = import_module("bench.hostile").growth()
-    print(f"Hostile texts: {', '.join(f'{name} {value:g}' for name, value in figures.items())}.")
+    print(
+        f"Hostile texts: {figures['hostile_measured']:,} pairs of a pattern or public call and a shape of text; "
+        f"time grows at most with the size to the power of {figures['slowest_growth']:.2f}; "
+        f"{figures['hostile_too_fast']} grow too fast; {figures['hostile_left_out']} left out for lack of time."
+    )
     return figures
 
 
@@ -185,4 +240,9 @@ def poisoned_texts() -> dict[str, float]:
         print("Poison: not measured; bench/trust.py is not there.")
         return {}
     figures: dict[str, float] = import_module("bench.trust").run()
+    print(
+        f"Poison: of {figures['poison_cases']:g} cases with somebody else's words, "
+        f"{figures['poison_accepted']:.1f} % were believed; of {figures['honest_cases']:g} honest ones, "
+        f"{figures['honest_refused']:.1f} % were not."
+    )
     return {name: figures[name] for name in ("poison_accepted", "honest_refused")}

@@ -22,8 +22,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import astuple, dataclass, field
+from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -37,6 +40,7 @@ CALLS = (
     "rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,mkdir,mkdirat,rmdir,"
     "copy_file_range,sendfile"
 )
+HOMES_AT_A_TIME = 4
 DRAIN_EVERY = 10  # every tenth home must also get its work done, which takes longer
 
 
@@ -384,7 +388,7 @@ class Cuts:
     """How many cuts there were, in which stages, and what was lost or doubled by them."""
 
     cuts: int = 0
-    stages: dict[str, int] = field(default_factory=dict)
+    stages: Counter[str] = field(default_factory=Counter)
     acknowledged: int = 0
     found: Found = field(default_factory=Found)
 
@@ -402,25 +406,37 @@ def run_cuts(
     seconds: float = float("inf"),
 ) -> Cuts:
     """Trace some processes, each on a home of its own, cut the power at random calls, and check every home.
-    After so many seconds no further home begins."""
-    chance, total, started = random.Random(seed), Cuts(), time.monotonic()
-    for number in range(homes):
-        place = folder / f"disk{number}"
-        place.mkdir(parents=True)
-        calls = trace(place, f"p{number}", seed + number, steps)
+    After so many seconds no further cut is made."""
+    end, total = time.time() + seconds, Cuts()
+    shares = [cuts // homes + (number < cuts % homes) for number in range(homes)]
+    jobs = [(share, seed + number, folder / f"disk{number}", steps, end) for number, share in enumerate(shares)]
+    if homes == 1:
+        return _cut_one_home(*jobs[0])
+    with ProcessPoolExecutor(HOMES_AT_A_TIME, mp_context=get_context("spawn")) as pool:
+        for done in pool.map(_cut_one_home, *zip(*jobs, strict=True)):
+            total.cuts += done.cuts
+            total.acknowledged = max(total.acknowledged, done.acknowledged)
+            total.stages += done.stages
+            total.found += done.found
+    return total
+
+
+def _cut_one_home(cuts: int, seed: int, place: Path, steps: int, end: float) -> Cuts:
+    chance, total = random.Random(seed), Cuts()
+    if time.time() > end:
+        return total
+    place.mkdir(parents=True)
+    calls = trace(place, f"p{seed}", seed, steps)
+    shutil.rmtree(place)
+    for disk, stage, said in _cuts(calls, place, cuts, chance):
+        _write(disk.after_cut(chance), place)
+        found = check(place / "home", {}, said, day=2_000, drain=total.cuts % DRAIN_EVERY == 0)
+        total.cuts += 1
+        total.stages[stage] += 1
+        total.acknowledged = max(total.acknowledged, sum("ok" in one for one in said))
+        total.found += Found(*([f"{stage}: {one}" for one in some] for some in astuple(found)))
         shutil.rmtree(place)
-        share = cuts // homes + (number < cuts % homes)
-        for disk, stage, said in _cuts(calls, place, share, chance):
-            _write(disk.after_cut(chance), place)
-            found = check(place / "home", {}, said, day=2_000, drain=total.cuts % DRAIN_EVERY == 0)
-            total.cuts += 1
-            total.stages[stage] = total.stages.get(stage, 0) + 1
-            total.acknowledged = max(total.acknowledged, sum("ok" in one for one in said))
-            total.found.lost += [f"{stage}: {one}" for one in found.lost]
-            total.found.doubled += [f"{stage}: {one}" for one in found.doubled]
-            total.found.broken += [f"{stage}: {one}" for one in found.broken]
-            shutil.rmtree(place)
-        if time.monotonic() > started + seconds:
+        if time.time() > end:
             break
     return total
 

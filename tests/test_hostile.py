@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 from bench import hostile
 
-from lifelong import redaction
+from lifelong import Memory, redaction
 from lifelong.organize.rules.quotes import _runs
 from lifelong.organize.rules.subjects import Utterance
 from lifelong.text import changes
@@ -91,6 +91,82 @@ def test_sentences_that_lean_on_one_another_are_walked_once(monkeypatch: pytest.
     utterance = Utterance(recorded, "person", "Mara", " ".join(said), heard_by_assistant=True)
     list(_runs(said, list(range(0, 400, 2)), utterance))
     assert len(looked) < 4 * len(said)
+
+
+def test_a_list_of_secrets_is_withheld_after_the_first_thousand(memory: Memory) -> None:
+    """C10, S4, O6: looking for secrets has a budget; what exceeds it is not stored, and its receipt says so."""
+    text = "The list: " + "hunter2 is my password. " * 5_000 + "I live in Lisbon."
+    [record] = memory.add(text)
+    [kept] = memory.sessions.history(memory.agent())
+    assert isinstance(kept.record, UserMessage)
+    stored = kept.record.text
+    withheld, _ = redaction.withheld(stored)
+    assert 90_000 < withheld < len(text)
+    assert "hunter2" not in stored
+    assert stored.startswith("The list: [secret: password] is my password. ")
+    assert memory.receipt(record).notes[0] == (
+        f"Its last {withheld:,} characters are not stored: 1,000 secrets came before them."
+    )
+    assert redaction.find_secrets(stored) == redaction.Redacted(stored, ())
+
+
+def test_a_text_of_nothing_but_names_of_secrets_is_withheld_after_many() -> None:
+    """C10: each name takes a look around it, also where no secret is found."""
+    text = "password is " * 30_000
+    safe = redaction.redact(text)
+    assert redaction.withheld(safe) == (len(text) - 12 * 20_000, "20,000 names of secrets")
+    assert safe.startswith("password is password is ")
+    assert redaction.redact(safe) == safe
+
+
+def test_a_long_text_with_few_secrets_keeps_everything_else() -> None:
+    """S4: the budget is one of secrets, not of text; those far apart are all found."""
+    filler = "The weather was fine and nobody said much about it. " * 2_000
+    text = f"{filler}my password is hunter2. {filler}AKIAIOSFODNN7EXAMPLQ {filler}"
+    safe = redaction.find_secrets(text)
+    assert safe.found == ("password", "AWS key")
+    assert safe.text == f"{filler}my password is [secret: password]. {filler}[secret: AWS key] {filler}"
+
+
+@pytest.mark.parametrize("size", [100, 200_000])
+def test_what_a_marker_brings_together_is_found_in_a_text_of_any_length(size: int) -> None:
+    """S4: a name and its value may come near each other once what stood between them is replaced."""
+    filler = "The weather was fine. " * (size // 22)
+    text = f"{filler}password: {'A1b' * 60} hunter2x9 and so on. {filler}"
+    assert redaction.redact(redaction.redact(text)) == redaction.redact(text)
+
+
+def test_a_record_is_searched_for_secrets_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C10: in a long text that takes longer than all the rest."""
+    from lifelong.collect import history
+
+    looked: list[str] = []
+
+    def redact(text: str) -> str:
+        looked.append(text)
+        return text
+
+    monkeypatch.setattr(history, "redact", redact)
+    memory.add("I live in Lisbon.")
+    assert looked == ["I live in Lisbon."]
+
+
+def test_only_the_start_of_a_long_question_is_read(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C10, O3: what exceeds what a search reads is not searched for secrets either."""
+    looked: list[int] = []
+    find_secrets = redaction.find_secrets
+
+    def find(text: str) -> redaction.Redacted:
+        looked.append(len(text))
+        return find_secrets(text)
+
+    memory.add("I live in Lisbon.")
+    monkeypatch.setattr(redaction, "find_secrets", find)
+    question = "Where do I live? " + "hunter2 is my password " * 40_000
+    assert memory.search(question)[0].text == "I live in Lisbon."
+    memory.context(question)
+    memory.admin.recall_log()
+    assert max(looked) < 20_000
 
 
 def ratio(use: hostile.Use, shape: str) -> float:

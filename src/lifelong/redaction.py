@@ -425,22 +425,33 @@ _SEED_HINT = (
     r"|phrase|frase|fraz|herstel|palabras|palavras|parole|mots|words(?!\w)|wort(?:er|e)|woorden|slow(?:a|\W*$)|сид)"
 )
 _FRAME_HINT = re.compile(
-    r"://|^-u|--\w|authoriz|bearer|----|sess\w*=|sid=|^wifi:|securestr|^identified$|@\w+\.|putty"
-    r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w*[\"']?[:=(]|^auth$|password|\w%\w|(?:creds?|login\w*)[\"']?[(=:]"
+    r"://|^-u|--\w|authoriz|bearer|----|sess\w{0,30}=|sid=|wifi:|securestr|^identified$|@\w+\.|putty"
+    r"|^-[pwanu]|/p:|/user:|^setx$|_(?:pass|token|secret|key)$|:\*?\d*:|auth\w{0,30}[\"']?[:=(]|^auth$|password|\w%\w|(?:creds?|login\w{0,30})[\"']?[(=:]"
     r"|connect(?:ion)?\("
-    r"|credentials?[(=]|change_p|add_user|^net$|chpasswd|oracle|sqlplus|jwt=|remember\w*=|openssl|pwgen|genkey"
+    r"|credentials?[(=]|change_p|add_user|^net$|chpasswd|oracle|sqlplus|jwt=|remember\w{0,30}=|openssl|pwgen|genkey"
     r"|urandom"
     r"|token_|[?&;][\w.-]+="
 )
+_KEY_HINT = re.compile(r"[\w+/=.~$,:-]{15}")  # of a long word: a key is nowhere else
+_DIGIT_HINT = re.compile(r"\d|[a-z]{4}-[a-z]{4}")
+_SIGN_HINT = re.compile(r"[\d!#$%^&*+~?]")
 _NUMBER_HINT = re.compile(r"\d{3}|\d-\d|^\W*\d{1,2}\W*$|^\W*(?:[a-z]+\d|\d+[a-z])[a-z0-9-]{2,8}\W*$")
 _WORD, _BLANK = re.compile(r"\S+"), re.compile(r"\s")
 _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its name or its digits say so
 
 _NAMED = {"password": "password", "pin": "PIN", "token": "token", "key": "token"}
 _KINDS = (*_FORMATS, *_AROUND, "PIN", "private key", "card number", "random token", "recovery code", "seed phrase")
-MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence key)\]")
+_AFTER = r" characters after (?P<what>[\d,]{5,6} (?:secrets|names of secrets))"
+MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence key|[\d,]{{1,12}}{_AFTER})\]")
 _BRACKETS = re.compile(r"\[[^\[\]]{2,500}\]")
 _CITED = re.compile(r"(?<![\w-])r\d{1,18}(?![\w-])")
+MAX_SECRETS = 1_000  # of one text; one with more is a list of secrets, and what follows them is withheld
+MAX_NAMES = 20_000  # words of one text that may name a secret; the same
+_WITHHELD = re.compile(rf"\[secret: (?P<chars>[\d,]{{1,12}}){_AFTER}\]\Z")
+_MAX_CHARS_WHOLE = 400_000  # of a text that is looked at whole at once;
+_MAX_CHARS_FIRST = 100_000  # of a longer one that are looked at first: a list of secrets shows there
+_MAX_CHARS_AGAIN = 50_000  # of a text that is looked at whole again, once something in it was replaced
+_CHARS_AROUND = 1_000  # of a replaced secret in a longer text that are looked at again
 _MAX_ROUNDS = 5  # a marker is shorter than its secret was, and so may bring a name and a value together
 _MAX_HINT_CHARS = 60  # a longer word may be anything
 _MAX_WORDS, _MAX_CLAUSE_CHARS, _MAX_QUOTE_CHARS, _MAX_PLACEHOLDER_CHARS = 12, 300, 5_000, 100
@@ -457,22 +468,64 @@ class Redacted:
 
 
 def find_secrets(text: str) -> Redacted:
-    """Return the text with a marker in the place of each secret, and the kinds that were found."""
+    """Return the text with a marker in the place of each secret, and the kinds that were found. What follows the
+    first thousand, or very many words that may name one, is withheld: there is one marker for it."""
     found: list[str] = []
+    spans = _spans(text[:_MAX_CHARS_FIRST]) if len(text) > _MAX_CHARS_WHOLE else []
+    if len(spans) <= MAX_SECRETS:
+        end = _end_of_names(text) if len(text) > _MAX_CHARS_FIRST else len(text)
+        spans = _spans(text[:end])
+        if end < len(text):
+            spans.append((end, len(text), f"{len(text) - end:,} characters after {MAX_NAMES:,} names of secrets"))
+    if len(spans) > MAX_SECRETS:
+        end = spans[MAX_SECRETS][0]
+        spans[MAX_SECRETS:] = [(end, len(text), f"{len(text) - end:,} characters after {MAX_SECRETS:,} secrets")]
     for _ in range(_MAX_ROUNDS):
-        spans = _spans(text)
         if not spans:
             break
-        ends = [0, *(end for _, end, _ in spans)]
-        parts = [f"{text[at:start]}[secret: {kind}]" for at, (start, _, kind) in zip(ends, spans, strict=False)]
-        text = "".join([*parts, text[ends[-1] :]])
-        found += [kind for _, _, kind in spans]
+        places: list[_Place] = []
+        parts: list[str] = []
+        at = length = 0
+        for start, end, kind in spans:
+            marker = f"[secret: {kind}]"
+            parts += (text[at:start], marker)
+            length += start - at + len(marker)
+            places.append((length - len(marker), length))
+            found.append(kind)
+            at = end
+        text = "".join([*parts, text[at:]])
+        spans = _spans(text) if len(text) <= _MAX_CHARS_AGAIN else _spans_near(text, places)
     return Redacted(text, tuple(found))
+
+
+def _end_of_names(text: str) -> int:
+    """Return where a text has too many words that may name a secret; its length, where it never has."""
+    hints, rest = _NAME_LIKE | _CODE_LIKE, _withheld_in(text)
+    said = text[: rest.start()] if rest else text
+    if sum(_suspicions[word] & hints > 0 for word in said.split()) <= MAX_NAMES:
+        return len(text)
+    return next(islice(_hinted(said, hints), MAX_NAMES, None))[0]
+
+
+def withheld(text: str) -> tuple[int, str]:
+    """Return how many characters of a text are withheld, and what came before them; 0 where none are."""
+    found = _withheld_in(text)
+    return (int(found["chars"].replace(",", "")), found["what"]) if found else (0, "")
+
+
+def _withheld_in(text: str) -> re.Match[str] | None:
+    return _WITHHELD.search(text, max(0, len(text) - 80))
 
 
 def redact(text: str) -> str:
     """Return the text with a marker in the place of each secret."""
     return find_secrets(text).text
+
+
+def redact_start(text: str, chars: int) -> str:
+    """Return the first so many characters of a text without its secrets. A little more of it is looked at, since
+    half a secret is not found."""
+    return redact(text[: chars + _MAX_QUOTE_CHARS])[:chars]
 
 
 def redact_json(value: object, name: str = "") -> object:
@@ -529,9 +582,9 @@ def suspicion(word: str) -> int:
 
 
 def _suspect(word: str) -> int:
-    if len(word) > _MAX_HINT_CHARS:
-        return (1 << 9) - 1
     lowered = _lowered(word)
+    if len(word) > _MAX_HINT_CHARS:
+        return (1 << 9) - 1 - sum(kind for kind, hint in _LONG_WORD_HINTS if not hint.search(lowered))
     named = _NAME_HINT.search(lowered) and pattern(f"{_NAME}|{_NAME_PART}").search(lowered)
     hints = (
         (_KEY_LIKE, _LONG_WORD),
@@ -547,6 +600,14 @@ def _suspect(word: str) -> int:
 
 
 _suspicions = BoundedCache(_suspect)
+_LONG_WORD_HINTS = (
+    (_KEY_LIKE, _KEY_HINT),
+    (_NUMBER_LIKE, _DIGIT_HINT),
+    (_NAME_LIKE, _NAME_HINT),
+    (_FRAME_LIKE, _FRAME_HINT),
+    (_MIXED, _SIGN_HINT),
+)
+"""What a long word must have somewhere; it may be of any other kind."""
 
 
 def _spans(text: str) -> list[_Span]:
@@ -569,6 +630,25 @@ def _spans(text: str) -> list[_Span]:
         else:
             apart.append((start, end, kind))
     return apart
+
+
+def _spans_near(text: str, places: Iterable[_Place]) -> list[_Span]:
+    """Return where secrets are near these places, which are in order."""
+    stretches: list[_Place] = []
+    start = end = 0
+    for first, last in places:
+        if first - _CHARS_AROUND > end:
+            stretches.append((start, end))
+            start = max(end, text.rfind(" ", end, first - _CHARS_AROUND))
+        if last + _CHARS_AROUND > end:
+            blank = _BLANK.search(text, last + _CHARS_AROUND)
+            end = blank.start() if blank else len(text)
+    stretches.append((start, end))
+    return [
+        (start + first, start + last, kind)
+        for start, end in stretches
+        for first, last, kind in _spans(text[start:end])
+    ]
 
 
 def _covered(found: re.Match[str]) -> str:

@@ -250,6 +250,14 @@ class History:
 
 def to_row(record: Record, now: int, limit: int) -> RecordRow:
     """Return the record as a row, without its secrets; raise `InputError` where it cannot be stored."""
+    at, content = check_record(record, now, limit)
+    safe = {name: _without_secrets(value, name) for name, value in content.items()}
+    return record.type, record.provenance, at, _JSON.encode(safe)
+
+
+def check_record(record: Record, now: int, limit: int) -> tuple[int, dict[str, object]]:
+    """Return the record's time and its content as it was given; raise `InputError` where it cannot be stored.
+    Secrets are not looked for: in a long text, that takes much longer than everything else."""
     kind = type(record)
     if kind not in _CONTENT:
         names = ", ".join(known.__name__ for known in _CONTENT)
@@ -269,7 +277,7 @@ def to_row(record: Record, now: int, limit: int) -> RecordRow:
         value = getattr(record, name)
         if value is not default:
             content[name] = _checked(value, name, default, f"{kind.__name__}.{name}", limit)
-    return record.type, record.provenance, at, _JSON.encode(content)
+    return at, content
 
 
 def from_json(content: Mapping[str, Any]) -> Record:
@@ -311,30 +319,46 @@ def _checked(value: object, name: str, default: object, what: str, limit: int) -
         wanted = "a mapping" if name == "arguments" else "a bool" if isinstance(default, bool) else "text"
         raise InputError(f"{what} must be {wanted}, not {type(value).__name__}. Pass {wanted}.")
     if name == "speaker":
-        return redact(validate_text(value, what, MAX_SPEAKER_CHARS))
+        return validate_text(value, what, MAX_SPEAKER_CHARS)
     if name == ORIGINAL:
-        return safe_original(validate_text(value, what, MAX_ORIGINAL_CHARS))
+        checked = validate_text(value, what, MAX_ORIGINAL_CHARS)
+        _parse_original(checked)
+        return checked
     if isinstance(value, str):
-        checked = validate_text(value, what, limit, RECORD_LIMIT_ADVICE)
-        return checked if name == "call_id" else redact(checked)  # an id looks random, and joins call and result
+        return validate_text(value, what, limit, RECORD_LIMIT_ADVICE)
     if isinstance(value, Mapping):
         plain = plain_json(value, what, limit)
         if len(_JSON.encode(plain)) > limit:
             raise InputError(f"{what} is longer than {limit:,} characters. {RECORD_LIMIT_ADVICE}")
-        return redact_json(plain)
+        return plain
     return value
+
+
+def _without_secrets(value: object, name: str) -> object:
+    if name == "call_id":  # it looks random, and joins call and result
+        return value
+    if isinstance(value, str):
+        return safe_original(value) if name == ORIGINAL else redact(value)
+    return redact_json(value) if isinstance(value, Mapping) else value
 
 
 def safe_original(text: str) -> str:
     """Return a framework's message without its secrets, as JSON."""
+    given = _parse_original(text)
     try:
-        given = json.loads(text)
         safe = redact_message(given)
+    except RecursionError as error:
+        raise InputError(f"An original is nested too deeply: {error}. Pass a flatter message.") from error
+    return text if safe == given else write_original(safe)
+
+
+def _parse_original(text: str) -> object:
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"An original must be JSON: {error}. Pass the message as json.dumps writes it."
         ) from error
-    return text if safe == given else write_original(safe)
 
 
 def write_original(message: object) -> str:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
 from lifelong.collect.agents import AgentRow, Agents, agent_not_found, validate_living
-from lifelong.collect.history import History, IndexableRecord, RecordRow, digest, to_row
+from lifelong.collect.history import History, IndexableRecord, RecordRow, check_record, digest, to_row
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.tombstones import Tombstones
@@ -110,7 +110,7 @@ class Recorder:
         """Raise `InputError` unless the records can be stored."""
         now = to_micros(self._clock())
         for record in records:
-            to_row(record, now, self._limit)
+            check_record(record, now, self._limit)
 
     def append(self, owner: str, agent_id: str, record: Record, key: str | None = None) -> int:
         """Store one record and return its id once it is durable. Of one that was forgotten, and comes again with

@@ -28,7 +28,7 @@ from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.errors import TEMPORARY_ERRORS, ErasedMeanwhile, StorageError
 from lifelong.organize.inbox import Inbox, inbox_now
 from lifelong.recall.feedback import corrected
-from lifelong.redaction import redact
+from lifelong.redaction import redact, redact_start
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock, Session, StoredRecord
 
@@ -36,7 +36,6 @@ log = logging.getLogger("lifelong.organize")
 
 SESSIONS_PER_QUERY = 10
 MAX_LOADED_BYTES = 8 << 20  # of records that are read for one transcript, if they are more than one
-MAX_REDACTED_TAIL = 5_000  # characters after a cut that are looked at, too: a secret may lie across it
 STUCK_AFTER = timedelta(seconds=50)
 """Less than a minute, so that who looks a minute after a worker came to a stop sees it. A session is dispatched
 within seconds, a worker looks for work every 30 seconds, and it sends heartbeats while it works on an item."""
@@ -213,7 +212,7 @@ class Dispatcher:
         if len(text) <= most:
             return redact(text)
         cut = f"\n\n[cut: {most:,} of {len(text):,} characters shown]"
-        return redact(text[: most + MAX_REDACTED_TAIL])[:most] + cut
+        return redact_start(text, most) + cut
 
     def _transcript(self, records: Sequence[StoredRecord], foreground: bool) -> str:
         return transcript(

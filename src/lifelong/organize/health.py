@@ -13,6 +13,7 @@ from lifelong.errors import RecordNotFound
 from lifelong.organize.dispatch import STUCK_AFTER, HandOver
 from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
 from lifelong.organize.write_policy import DATA
+from lifelong.redaction import withheld
 from lifelong.storage.base import Transaction
 from lifelong.text.speech import MAX_TEXT_CHARS
 from lifelong.types import Record, ToolResult
@@ -74,7 +75,7 @@ def receipt(
 def cut_notes(
     record: Record, *, by_rules: bool, batch_chars: int, tool_result_chars: int, indexed_chars: int
 ) -> tuple[str, ...]:
-    """Return which part of a long record is organized and indexed, a sentence for each stage that cuts it."""
+    """Return which part of a long record is stored, organized and indexed: a sentence for each stage that cuts."""
     text = getattr(record, "text", "")
     is_result = isinstance(record, ToolResult)
     if by_rules:
@@ -82,6 +83,9 @@ def cut_notes(
     else:
         most, part = min(batch_chars, tool_result_chars) if is_result else batch_chars, "first"
     notes = []
+    chars, before = withheld(text)
+    if chars:
+        notes.append(f"Its last {chars:,} characters are not stored: {before} came before them.")
     if len(text) > most:
         notes.append(f"Its {part} {most:,} of {len(text):,} characters are organized.")
     if len(text) > indexed_chars:

@@ -14,7 +14,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 from lifelong.collect.erasures import erasure_count, is_unchanged
 from lifelong.errors import InputError, LifelongError, RecallNotFound
 from lifelong.periodic import PeriodicThread
-from lifelong.redaction import redact
+from lifelong.redaction import redact_start
 from lifelong.storage.base import NO_LIMIT, Database, Param, Row, Transaction
 from lifelong.types import Clock, from_micros, to_micros
 from lifelong.validation import validate_count
@@ -231,8 +231,7 @@ class RecallLogWriter:
         self._behind.close()
 
     def _write(self, asked: Sequence[tuple[str, int, Recalled]]) -> None:
-        """Insert the rows, and delete the oldest of each owner beyond the limit. A question is redacted before it
-        is cut, since half a secret is not found."""
+        """Insert the rows, and delete the oldest of each owner beyond the limit."""
         rows: dict[tuple[str, int], list[tuple[Param, ...]]] = {}
         for owner, erasures, one in asked:
             rows.setdefault((owner, erasures), []).append(
@@ -241,7 +240,7 @@ class RecallLogWriter:
                     to_micros(one.at),
                     one.purpose,
                     one.agent_id,
-                    redact(one.question)[:MAX_LOGGED_CHARS],
+                    redact_start(one.question, MAX_LOGGED_CHARS),
                     json.dumps(one.hits),
                 )
             )

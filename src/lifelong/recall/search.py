@@ -28,11 +28,11 @@ from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import IndexWorker
 from lifelong.recall.index_writer import text_of
 from lifelong.recall.items import FoundItem, Items
-from lifelong.recall.query import ParsedQuery, parse_query
+from lifelong.recall.query import MAX_PARSED_CHARS, ParsedQuery, parse_query
 from lifelong.recall.ranking import Ranked, rank
 from lifelong.recall.repair import IndexRepair
 from lifelong.recall.word_match import WordEmbedder
-from lifelong.redaction import redact
+from lifelong.redaction import redact, redact_start
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import ITEM_KINDS, Clock, Hit, ItemKind, to_micros
 from lifelong.validation import validate_count, validate_range, validate_text, validate_time
@@ -84,7 +84,7 @@ class Searcher:
     ) -> list[Hit]:
         """Return the best hits, best first. Times in the question count from now, or from `as_of`, in the zone."""
         # redacted, since the embedder may be a remote one
-        question = redact(validate_text(question, "The question", MAX_QUERY_CHARS))
+        question = redact_start(validate_text(question, "The question", MAX_QUERY_CHARS), MAX_PARSED_CHARS)
         validate_count(top_k, "top_k", 1, MAX_HITS)
         asked = validate_time(filters.as_of or self._clock(), "The time of asking").astimezone(self._zone)
         pool = max(MIN_CANDIDATES, CANDIDATES_PER_HIT * top_k)
