@@ -218,10 +218,14 @@ class JournalService:
         return [record for path in self.files.days() if path.stem >= first for record in self._records(path)]
 
     def recent_records(self) -> list[JournalRecord]:
-        """Return the records of MEMORY.md and of the files of today and yesterday, some of them twice."""
+        """Return the records of MEMORY.md and of the files of today and yesterday, some of them twice; of long files
+        the last ones, from which a context takes its lines."""
+        from lifelong.journal.session_context import recent_lines
+
         self.keep_up()
         today = self._clock().astimezone(self.zone).date()
-        return [*self.records(), *self.records_of_days(today - timedelta(days=1))]
+        files = recent_lines(self.files, today, self._settings.session_memory_cap)
+        return [line.record for lines in files for line in lines if line.record]
 
     def long_memory(self) -> str:
         """Return the text of LONGMEMORY.md; empty where there is none."""

@@ -31,7 +31,8 @@ Measure: TypeAlias = Callable[[str], int]
 Remark: TypeAlias = Callable[[str], str]
 """Returns what to add to the line of a record with this id."""
 
-_MIN_READ_BYTES = 2**20  # at the end of a file
+_MIN_READ_BYTES = 2**18  # at the end of a file
+_BYTES_PER_CHAR = 16  # a line has some hundred characters that are not shown, and some lines are left out
 _LONG_LINE_DIVISOR = 8  # a line that takes more than this part of what is read is left out
 _LONG_MEMORY = "# Long-term memory"
 _BLOCK = re.compile(r"^(?=#{1,2} )", re.MULTILINE)
@@ -100,8 +101,7 @@ def session_context(
     today = now.astimezone(zone).date()
     yesterday = today - timedelta(days=1)
     room = cap if tokens is None else tokens * CHARS_PER_TOKEN
-    size = max(_MIN_READ_BYTES, 64 * room)  # a line has some hundred characters that are not shown
-    lines = [_last_lines(files, path, size) for path in (files.memory, files.day(today), files.day(yesterday))]
+    lines = recent_lines(files, today, room)
     if without_sessions:
         records = (line.record for some in lines for line in some if line.record)
         without = without | {one.id for one in records if one.session_id in without_sessions}
@@ -128,6 +128,14 @@ def shown(files: JournalFiles, path: Path, zone: tzinfo) -> str:
     lines = parse(files.read(path))
     visible = _Visible([parse(files.read(files.memory)), lines], set(), zone, frozenset())
     return "\n".join(entry.text for entry in sorted(visible.entries(lines)))
+
+
+def recent_lines(files: JournalFiles, today: date, room: int) -> list[list[FileLine]]:
+    """Return the last lines of MEMORY.md and of the files of today and yesterday: more than fit into `room`
+    characters, and no more however long the files are."""
+    size = max(_MIN_READ_BYTES, _BYTES_PER_CHAR * room)
+    days = files.day(today), files.day(today - timedelta(days=1))
+    return [_last_lines(files, path, size) for path in (files.memory, *days)]
 
 
 def _last_lines(files: JournalFiles, path: Path, size: int) -> list[FileLine]:
