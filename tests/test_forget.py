@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -650,3 +651,48 @@ def test_words_of_ours_are_no_trace(open_memory: OpenMemory) -> None:
     report = mara.forget("r1")
     proof = mara.admin.prove_forgotten(report)
     assert proof.clean, (proof.found, report.words)
+
+
+# What is in the way
+
+
+def test_a_file_that_cannot_be_written_again_is_said_and_goes_later(
+    open_memory: OpenMemory, clock: FakeClock
+) -> None:
+    """S6: the plan stands, so the report says what is left to do, and health does until it is done."""
+    mara = open_memory("mara", continuity=EVERYTHING_ON)
+    first, _ = tell(mara, "My sister Zelda works at Quuxcorp.", "I live in Porto.")
+    obstacle = mara.home.path / "users" / "mara" / ".MEMORY.md.new"
+    obstacle.mkdir()
+    report = mara.forget(first)
+    assert report
+    assert not report.complete
+    assert report.records == (first,)
+    assert "MEMORY.md could not be written" in report.left
+    assert "Nothing was changed" not in report.left
+    assert mara.admin.health().status == "yellow"
+    assert report.left in mara.admin.health().reasons
+    clock.turn(minutes=2)
+    other = open_memory("mara", continuity=EVERYTHING_ON).admin.health()
+    assert other.status == "yellow"
+    assert any("not all gone yet" in reason for reason in other.reasons)
+
+    obstacle.rmdir()
+    mara.organize()
+    assert mara.admin.health().reasons == ()
+    assert_gone(mara, "Quuxcorp")
+
+
+def test_a_user_whose_files_cannot_be_removed_goes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(tmp_path) as store:
+        store.user("mara").add("My sister Zelda works at Quuxcorp.")
+        store.user("mara").notes.worker("w").store("k", "Quuxcorp")
+        monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        report = store.forget_user("mara")
+        assert not report.complete
+        assert "could not be removed" in report.left
+        assert store.user().admin.health().status == "green"  # somebody else's, and not for long so far
+        monkeypatch.undo()
+        store.organize()
+        assert store.users() == ["default"]
+        assert not files_with(tmp_path, "Quuxcorp")

@@ -19,7 +19,7 @@ from lifelong.disk import is_own_file, sync
 from lifelong.errors import StorageBusy
 from lifelong.forget.plan import ErasurePlan, ForgottenText
 from lifelong.journal.compaction import BLOCK, COMPACTION
-from lifelong.journal.files import BLOCK_END, JournalFiles
+from lifelong.journal.files import BLOCK_END, JournalFiles, failed
 from lifelong.journal.notes import AFTER_FILE, DISK, archive_folder
 from lifelong.journal.records import (
     FileLine,
@@ -103,15 +103,21 @@ class FileErasure:
                 done, contents = self._changes(plan)
                 if contents:
                     note(done)
-                for path, data in contents.items():
-                    if data is None:
-                        self._delete(path)
-                    elif self._is_note(path):
-                        self._rewrite_note(path, plan)
-                    else:
-                        self._replace(path, data)
-                self._delete_leftovers()
+                try:
+                    self._write(contents, plan)
+                except OSError as error:
+                    raise failed("changed", Path(error.filename or self._files.root), error) from error
         return done
+
+    def _write(self, contents: dict[Path, bytes | None], plan: ErasurePlan) -> None:
+        for path, data in contents.items():
+            if data is None:
+                self._delete(path)
+            elif self._is_note(path):
+                self._rewrite_note(path, plan)
+            else:
+                self._replace(path, data)
+        self._delete_leftovers()
 
     def _changes(self, plan: ErasurePlan) -> tuple[ErasedFromFiles, dict[Path, bytes | None]]:
         """Return what changes, and the new content of each file that does; none for a file that goes."""
@@ -259,8 +265,7 @@ class FileErasure:
 
     def _delete(self, path: Path) -> None:
         """Delete a file, and what it is a link to."""
-        self._files.previous_version(path).unlink(missing_ok=True)
-        for one in (path.resolve(), path):
+        for one in (self._files.previous_version(path), path.resolve(), path):
             one.unlink(missing_ok=True)
         sync(path.parent)
 

@@ -8,6 +8,7 @@ write.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -212,8 +213,8 @@ def _link(source: Path, target: Path) -> None:
 
 
 def failed(verb: str, path: Path, error: OSError) -> JournalError:
-    """Return the error for a file of the user that could not be read, written or locked."""
+    """Return the error for a file of the user that could not be read, changed or locked."""
     changed = "" if verb == "read" else " Nothing was changed."
-    return JournalError(
-        f"{path} could not be {verb}: {error.strerror}.{changed} Check the file's permissions and try again."
-    )
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    step = "Free some space and try again." if is_full else "Check the file's permissions and try again."
+    return JournalError(f"{path} could not be {verb}: {error.strerror or error}.{changed} {step}")

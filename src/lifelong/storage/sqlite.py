@@ -134,8 +134,9 @@ class SQLite:
             except OSError as error:
                 raise translate_os_error(error, target) from error
             finally:
-                with suppress(OSError):
-                    part.unlink(missing_ok=True)
+                for end in ("", "-wal", "-shm", "-journal"):  # SQLite leaves logs where it could not finish
+                    with suppress(OSError):
+                        part.with_name(part.name + end).unlink(missing_ok=True)
 
     def purge(self, words: Sequence[str] = ()) -> bool:
         """Move the log's pages into the file, and empty the log: it holds earlier versions of them. Deleted rows
