@@ -696,6 +696,30 @@ def test_a_home_behind_a_closed_door_is_refused(open_folder: Path) -> None:
     assert str(door / "home") in said
 
 
+# A link
+
+
+def test_a_database_that_is_a_link_is_used_where_it_lies(tmp_path: Path) -> None:
+    """SQLite keeps its log beside the file. What is forgotten is looked for there, too."""
+    elsewhere = tmp_path / "big disk"
+    elsewhere.mkdir()
+    with Memory.open(tmp_path / "home") as memory:
+        memory.append(memory.agent(ALICE), UserMessage("before"))
+    (tmp_path / "home" / "lifelong.db").rename(elsewhere / "memory.db")
+    (tmp_path / "home" / "lifelong.db").symlink_to(elsewhere / "memory.db")
+    with Memory.open(tmp_path / "home") as memory:
+        alice = memory.agent(ALICE)
+        memory.append(alice, UserMessage("quuxword"))
+        database = memory._parts.shared.database
+        assert database.traces(["quuxword", "nowhere"]) == ["quuxword"]
+        (tmp_path / "home" / "lifelong.db").unlink()
+        with pytest.raises(StorageUnavailable, match="was moved, removed or replaced"):
+            memory.append(alice, UserMessage("lost"))
+        (tmp_path / "home" / "lifelong.db").symlink_to(elsewhere / "memory.db")
+        memory.append(alice, UserMessage("after"))
+        assert "after" in memory.sessions.transcript(alice)
+
+
 # A full disk
 
 

@@ -196,4 +196,6 @@ def _locked(database: Path) -> bool:
 
 
 def _logs(database: Path) -> list[Path]:
-    return [database.with_name(database.name + end) for end in LOGS]
+    """Return where SQLite keeps them: beside the file itself, also where the database is a link."""
+    file = Path(os.path.realpath(database))
+    return [file.with_name(file.name + end) for end in LOGS]
