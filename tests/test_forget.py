@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from lifelong import Memory, Store, ToolCall, User, UserMessage
-from lifelong.errors import InputError, ItemNotFound, UserNotFound
+from lifelong.errors import InputError, ItemNotFound, JournalError, UserNotFound
 from lifelong.forget.plan import ErasurePlan, store_plan
 from lifelong.forget.preview import ForgetPreview
 from lifelong.organize.facts import parse_facts
@@ -696,3 +697,36 @@ def test_a_user_whose_files_cannot_be_removed_goes_later(tmp_path: Path, monkeyp
         store.organize()
         assert store.users() == ["default"]
         assert not files_with(tmp_path, "Quuxcorp")
+
+
+def test_an_archive_that_cannot_be_looked_at_is_not_taken_for_an_empty_one(mara: Memory) -> None:
+    """S6: it may hold what is to be forgotten."""
+    [first] = tell(mara, "My sister Zelda works at Quuxcorp.")
+    archive = mara.home.path / "users" / "mara" / "archive"
+    archive.symlink_to("archive")  # which nobody can open, not even root
+    report = mara.forget(first)
+    assert not report.complete
+    assert "archive could not be read" in report.left
+    archive.unlink()
+    mara.organize()
+    assert mara.admin.health().status == "green"
+    assert_gone(mara, "Quuxcorp")
+
+
+def test_a_user_whose_folder_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        store.user("mara").add("My sister Zelda works at Quuxcorp.")
+        store.user("mara").notes.worker("w").store("k", "Quuxcorp")
+        eraser = store.user("mara")._parts.eraser
+        assert eraser.preview_user().files
+        is_root = os.geteuid() == 0
+        (tmp_path / "users").chmod(0o000)
+        if is_root:
+            os.seteuid(65534)
+        try:
+            with pytest.raises(JournalError, match=r"users/mara could not be read: Permission denied\. Check"):
+                eraser.preview_user()
+        finally:
+            if is_root:
+                os.seteuid(0)
+            (tmp_path / "users").chmod(0o700)

@@ -32,7 +32,7 @@ from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, store_plan,
 from lifelong.forget.proof import traceable
 from lifelong.forget.rows import ErasedRows, RowErasure
 from lifelong.forget.user_rows import count_user, erase_some_of_user, finish_user
-from lifelong.journal.files import file_lock
+from lifelong.journal.files import file_lock, list_files
 from lifelong.journal.records import JournalRecord
 from lifelong.journal.rows import JournalRows
 from lifelong.journal.turn_summaries import summarize_turn
@@ -237,7 +237,7 @@ class Eraser:
                 "SELECT id, author FROM erasures WHERE owner = ? AND state = 'pending' ORDER BY id", self.owner
             )
         )
-        done, failed = 0, None
+        done, obstacle = 0, None
         for erasure_id, author in rows:
             try:
                 done += self._run(erasure_id, author, wait=False).complete
@@ -246,8 +246,8 @@ class Eraser:
                 raise
             except LifelongError as error:
                 log.warning("an erasure waits: %s", error)
-                failed = error
-        self._note_error(failed)
+                obstacle = error
+        self._note_error(obstacle)
         return done
 
     @contextmanager
@@ -446,7 +446,6 @@ class Eraser:
 
     def _count_user(self, tx: Transaction) -> ForgetReport:
         counts = count_user(tx, self.owner)
-        files = [path for path in self._folder.rglob("*") if path.is_file()] if self._folder.is_dir() else []
         backups = tx.all("SELECT path FROM backups ORDER BY at")
         return ForgetReport(
             fact_count=counts["facts"],
@@ -456,7 +455,7 @@ class Eraser:
             sessions=counts["sessions"],
             agents=counts["agents"],
             searches=counts["recalls"],
-            files=tuple(sorted(path.relative_to(self._folder).as_posix() for path in files)),
+            files=tuple(path.relative_to(self._folder).as_posix() for path in list_files(self._folder)),
             backups=tuple(row[0] for row in backups),
             words=(self.owner,),
         )

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
-from lifelong.disk import make_folder, names_in, open_own, read_own, sync, write_all
+from lifelong.disk import files_below, make_folder, names_in, open_own, read_own, sync, write_all
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -183,6 +183,14 @@ def list_names(folder: Path) -> list[str]:
         return names_in(folder)
     except OSError as error:
         raise failed("read", folder, error) from error
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Return the files in a folder and in those below it; none where there is no folder."""
+    try:
+        return files_below(folder)
+    except OSError as error:
+        raise failed("read", Path(error.filename or folder), error) from error
 
 
 @contextmanager
