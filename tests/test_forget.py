@@ -654,6 +654,32 @@ def test_words_of_ours_are_no_trace(open_memory: OpenMemory) -> None:
     assert proof.clean, (proof.found, report.words)
 
 
+# What many say
+
+
+def test_words_that_many_hold_take_nothing_along(mara: Memory, clock: FakeClock) -> None:
+    """S6: the newest items with a word may all be made of records; older records hold it, too."""
+    names = [
+        f"{first}{second}"
+        for first in ("An", "Bo", "Cy", "Di", "Ed", "Flo", "Gus")
+        for second in ("ka", "ro", "mi")
+    ]
+    ids: list[str] = []
+    for number, name in enumerate(names * 3):
+        ids += mara.add(f"My friend {name} lives in house {number} and collects project number P{number:05d}.")
+        clock.turn(hours=1)
+    mara.end_session()
+    mara.organize()
+    mara.journal.compact(force=True)
+    before = {one.text for one in mara.experiences.list(limit=1_000)}
+    assert len(before) > 55
+    report = mara.forget(ids[4])
+    after = {one.text for one in mara.experiences.list(limit=1_000)}
+    assert all("P00004" in text for text in before - after)
+    assert report.words == ("P00004",)
+    assert mara.admin.prove_forgotten(report).clean
+
+
 # What is in the way
 
 
