@@ -210,6 +210,22 @@ def open_memory(
 
 
 @pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte."""
+    if os.geteuid() != 0 or not shutil.which("mount"):
+        absent("only root can mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", str(disk)], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        absent(f"a small disk cannot be mounted here ({mounted.stderr.strip()})")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+@pytest.fixture
 def memory(open_memory: OpenMemory) -> Memory:
     return open_memory()
 

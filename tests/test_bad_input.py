@@ -201,6 +201,10 @@ BAD_RECORDS: dict[str, tuple[Any, str]] = {
         Note("x", at=datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))),
         r"Note\.at is out of range in UTC: 0001-01-01T00:00:00\+05:00\. Give a later one\.",
     ),
+    "a time that zones west of UTC do not have": (
+        Note("x", at=datetime(1, 1, 1, tzinfo=UTC)),
+        r"Note\.at is out of range: 0001-01-01T00:00:00\+00:00\. Give a later one\.",
+    ),
     "an unknown provenance": (
         Note("x", provenance="martian"),  # type: ignore[arg-type]
         "Unknown provenance 'martian'. Use one of: agent, system, tool, user, web",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lifelong import LifelongError, Memory, Store
-from lifelong.disk import give_name, is_own_file, make_folder, open_own, read_own, write_new
+from lifelong.disk import files_below, give_name, is_own_file, make_folder, open_own, read_own, write_new
 from lifelong.errors import JournalError, StorageUnavailable
 from lifelong.forget.user_files import user_files
 from lifelong.home import Home
@@ -129,6 +129,19 @@ def attempt(call: Callable[[], object]) -> str:
         return str(call())
     except LifelongError as error:
         return str(error)
+
+
+def test_a_folder_that_cannot_be_looked_at_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "a.md").write_text("a")
+    (tmp_path / "loop").symlink_to("loop")
+    assert files_below(tmp_path) == [tmp_path / "below" / "a.md", tmp_path / "loop"]
+    assert files_below(tmp_path / "nowhere") == []
+    with pytest.raises(OSError, match="symbolic links"):
+        files_below(tmp_path / "loop")
+    errors: list[OSError] = []
+    assert files_below(tmp_path / "loop", errors.append) == []
+    assert [error.filename for error in errors] == [str(tmp_path / "loop")]
 
 
 LINKS = [link_note, link_worker, link_page, link_day, link_days, link_long_memory]

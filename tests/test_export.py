@@ -801,3 +801,37 @@ def test_the_commands_export_and_import(exported: Path, tmp_path: Path, line: Li
     refused = line("import", tmp_path, "--home", tmp_path / "cli")
     assert refused.code == 1
     assert "is of no kind that can be imported" in refused.err
+
+
+def test_an_import_that_finds_no_room_is_whole_or_not_there(small_disk: Path, tmp_path: Path) -> None:
+    """S10: an error says that nothing was imported, and then nothing was."""
+    with Memory.open(tmp_path, "mara", continuity=CONTINUITY) as mara:
+        for week in WEEKS:
+            mara.add([*week])
+            mara.end_session()
+        mara.organize()
+        mara.export(tmp_path / "export")
+        size = len(mara.list(limit=1000))
+    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
+    outcomes = set[bool]()
+    for room in range(208, 400, 24):
+        home = small_disk / "home"
+        shutil.rmtree(home, ignore_errors=True)
+        with Store.open(home, continuity=CONTINUITY) as store:
+            store.user().add("Somebody was here before.")
+            free = shutil.disk_usage(small_disk).free
+            (small_disk / "filling").write_bytes(b"x" * (free - room * 1024))
+            error = ""
+            try:
+                store.import_user(tmp_path / "export")
+            except LifelongError as raised:
+                error = str(raised)
+            assert not error or re.search("Nothing was (stored|imported)", error)
+            assert ("mara" in store.users()) is not bool(error)
+            outcomes.add(bool(error))
+            (small_disk / "filling").unlink()
+            store.organize()
+            if "mara" in store.users():
+                assert store.user("mara").admin.verify() == []
+                assert len(store.user("mara").list(limit=1000)) == size
+    assert outcomes == {True, False}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from lifelong import Memory, Store, ToolCall, User, UserMessage
-from lifelong.errors import InputError, ItemNotFound, UserNotFound
+from lifelong.errors import InputError, ItemNotFound, JournalError, UserNotFound
 from lifelong.forget.plan import ErasurePlan, store_plan
 from lifelong.forget.preview import ForgetPreview
 from lifelong.organize.facts import parse_facts
@@ -650,3 +652,107 @@ def test_words_of_ours_are_no_trace(open_memory: OpenMemory) -> None:
     report = mara.forget("r1")
     proof = mara.admin.prove_forgotten(report)
     assert proof.clean, (proof.found, report.words)
+
+
+# What many say
+
+
+def test_words_that_many_hold_take_nothing_along(mara: Memory, clock: FakeClock) -> None:
+    """S6: the newest items with a word may all be made of records; older records hold it, too."""
+    names = [
+        f"{first}{second}"
+        for first in ("An", "Bo", "Cy", "Di", "Ed", "Flo", "Gus")
+        for second in ("ka", "ro", "mi")
+    ]
+    ids: list[str] = []
+    for number, name in enumerate(names * 3):
+        ids += mara.add(f"My friend {name} lives in house {number} and collects project number P{number:05d}.")
+        clock.turn(hours=1)
+    mara.end_session()
+    mara.organize()
+    mara.journal.compact(force=True)
+    before = {one.text for one in mara.experiences.list(limit=1_000)}
+    assert len(before) > 55
+    report = mara.forget(ids[4])
+    after = {one.text for one in mara.experiences.list(limit=1_000)}
+    assert all("P00004" in text for text in before - after)
+    assert report.words == ("P00004",)
+    assert mara.admin.prove_forgotten(report).clean
+
+
+# What is in the way
+
+
+def test_a_file_that_cannot_be_written_again_is_said_and_goes_later(
+    open_memory: OpenMemory, clock: FakeClock
+) -> None:
+    """S6: the plan stands, so the report says what is left to do, and health does until it is done."""
+    mara = open_memory("mara", continuity=EVERYTHING_ON)
+    first, _ = tell(mara, "My sister Zelda works at Quuxcorp.", "I live in Porto.")
+    obstacle = mara.home.path / "users" / "mara" / ".MEMORY.md.new"
+    obstacle.mkdir()
+    report = mara.forget(first)
+    assert report
+    assert not report.complete
+    assert report.records == (first,)
+    assert "MEMORY.md could not be written" in report.left
+    assert "Nothing was changed" not in report.left
+    assert mara.admin.health().status == "yellow"
+    assert report.left in mara.admin.health().reasons
+    clock.turn(minutes=2)
+    other = open_memory("mara", continuity=EVERYTHING_ON).admin.health()
+    assert other.status == "yellow"
+    assert any("not all gone yet" in reason for reason in other.reasons)
+
+    obstacle.rmdir()
+    mara.organize()
+    assert mara.admin.health().reasons == ()
+    assert_gone(mara, "Quuxcorp")
+
+
+def test_a_user_whose_files_cannot_be_removed_goes_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(tmp_path) as store:
+        store.user("mara").add("My sister Zelda works at Quuxcorp.")
+        store.user("mara").notes.worker("w").store("k", "Quuxcorp")
+        monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        report = store.forget_user("mara")
+        assert not report.complete
+        assert "could not be removed" in report.left
+        assert store.user().admin.health().status == "green"  # somebody else's, and not for long so far
+        monkeypatch.undo()
+        store.organize()
+        assert store.users() == ["default"]
+        assert not files_with(tmp_path, "Quuxcorp")
+
+
+def test_an_archive_that_cannot_be_looked_at_is_not_taken_for_an_empty_one(mara: Memory) -> None:
+    """S6: it may hold what is to be forgotten."""
+    [first] = tell(mara, "My sister Zelda works at Quuxcorp.")
+    archive = mara.home.path / "users" / "mara" / "archive"
+    archive.symlink_to("archive")  # which nobody can open, not even root
+    report = mara.forget(first)
+    assert not report.complete
+    assert "archive could not be read" in report.left
+    archive.unlink()
+    mara.organize()
+    assert mara.admin.health().status == "green"
+    assert_gone(mara, "Quuxcorp")
+
+
+def test_a_user_whose_folder_cannot_be_looked_at_is_said(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        store.user("mara").add("My sister Zelda works at Quuxcorp.")
+        store.user("mara").notes.worker("w").store("k", "Quuxcorp")
+        eraser = store.user("mara")._parts.eraser
+        assert eraser.preview_user().files
+        is_root = os.geteuid() == 0
+        (tmp_path / "users").chmod(0o000)
+        if is_root:
+            os.seteuid(65534)
+        try:
+            with pytest.raises(JournalError, match=r"users/mara could not be read: Permission denied\. Check"):
+                eraser.preview_user()
+        finally:
+            if is_root:
+                os.seteuid(0)
+            (tmp_path / "users").chmod(0o700)

@@ -855,3 +855,19 @@ def test_an_import_needs_little_memory(tmp_path: Path) -> None:
     )
     grown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(grown.stdout) < 45 * 1024
+
+
+def test_times_that_cannot_be_stored_are_passed_over(memory: Memory, tmp_path: Path) -> None:
+    """The message is imported, with the time of its neighbour."""
+    times = (
+        "2026-01-05T10:00:00Z",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-12:00",
+        "0001-01-01T00:00:00Z",
+    )
+    lines = [
+        {"role": "user", "content": f"It is {time} here.", "session_id": "s", "timestamp": time} for time in times
+    ]
+    assert memory.import_from(put_lines(tmp_path / "chat.jsonl", *lines)).added == 4
+    assert len(said(memory, "jsonl")[0]) >= 4
+    assert {hit.at for hit in memory.list("record")} == {datetime(2026, 1, 5, 10, tzinfo=UTC)}

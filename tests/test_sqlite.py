@@ -14,6 +14,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -36,7 +37,7 @@ from lifelong.storage.base import Transaction
 from lifelong.storage.migrations import LATEST
 from lifelong.storage.sqlite import APPLICATION_ID, SQLite, _patience, _Transaction, translate
 from lifelong.testing import in_threads
-from tests.conftest import absent, until
+from tests.conftest import until
 
 PATIENT = 60.0  # seconds after which something that should have come is a failure
 
@@ -695,23 +696,31 @@ def test_a_home_behind_a_closed_door_is_refused(open_folder: Path) -> None:
     assert str(door / "home") in said
 
 
+# A link
+
+
+def test_a_database_that_is_a_link_is_used_where_it_lies(tmp_path: Path) -> None:
+    """SQLite keeps its log beside the file. What is forgotten is looked for there, too."""
+    elsewhere = tmp_path / "big disk"
+    elsewhere.mkdir()
+    with Memory.open(tmp_path / "home") as memory:
+        memory.append(memory.agent(ALICE), UserMessage("before"))
+    (tmp_path / "home" / "lifelong.db").rename(elsewhere / "memory.db")
+    (tmp_path / "home" / "lifelong.db").symlink_to(elsewhere / "memory.db")
+    with Memory.open(tmp_path / "home") as memory:
+        alice = memory.agent(ALICE)
+        memory.append(alice, UserMessage("quuxword"))
+        database = memory._parts.shared.database
+        assert database.traces(["quuxword", "nowhere"]) == ["quuxword"]
+        (tmp_path / "home" / "lifelong.db").unlink()
+        with pytest.raises(StorageUnavailable, match="was moved, removed or replaced"):
+            memory.append(alice, UserMessage("lost"))
+        (tmp_path / "home" / "lifelong.db").symlink_to(elsewhere / "memory.db")
+        memory.append(alice, UserMessage("after"))
+        assert "after" in memory.sessions.transcript(alice)
+
+
 # A full disk
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte."""
-    if os.geteuid() != 0 or not shutil.which("mount"):
-        absent("only root can mount a small disk")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", str(disk)], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        absent(f"a small disk cannot be mounted here ({mounted.stderr.strip()})")
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 def test_a_disk_that_fills_up_is_said_and_loses_nothing_acknowledged(small_disk: Path) -> None:
@@ -777,6 +786,20 @@ def test_an_existing_home_on_a_full_disk_is_refused_and_kept(small_disk: Path) -
     with Memory.open(small_disk / "home") as memory:
         assert "before" in memory.sessions.transcript(alice.id)
         assert memory.admin.check() == []
+
+
+def test_a_backup_that_finds_no_room_leaves_nothing_behind(small_disk: Path, tmp_path: Path) -> None:
+    """Parts of it would hold what was said, and no forget would know of them."""
+    with Memory.open(tmp_path / "home") as memory:
+        memory.append(memory.agent(ALICE), UserMessage("before"))
+    size = (tmp_path / "home" / "lifelong.db").stat().st_size
+    with Memory.open(tmp_path / "home") as memory:
+        for room in range(size, size + 70_000, 8_192):  # SQLite asks for room beside the file, too
+            (small_disk / "filling").write_bytes(b"x" * ((1 << 20) - room - 8_192))
+            with suppress(StorageFull):
+                memory.admin.backup(small_disk / f"{room}.db")
+                (small_disk / f"{room}.db").unlink()
+            assert [path.name for path in small_disk.iterdir()] == ["filling"]
 
 
 def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> None:

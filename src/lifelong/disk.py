@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 LINKED_AWAY = "it is a link that points out of its folder; put the file itself there"
@@ -76,6 +77,20 @@ def names_in(folder: Path) -> list[str]:
         return sorted(place.name for place in folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def files_below(folder: Path, unreadable: Callable[[OSError], object] | None = None) -> list[Path]:
+    """Return the files in a folder and in those below it, sorted; empty where there is no folder. What cannot be
+    looked at is given to `unreadable`, or raised: `Path.rglob` passes over it, as if nothing were there."""
+
+    def note(error: OSError) -> None:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            return
+        if unreadable is None:
+            raise error
+        unreadable(error)
+
+    return sorted(Path(top, name) for top, _, names in os.walk(folder, onerror=note) for name in names)
 
 
 def is_own_file(path: Path, root: Path) -> bool:

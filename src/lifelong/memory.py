@@ -20,7 +20,7 @@ from lifelong.collect.descriptors import Descriptor, User, validate_descriptor
 from lifelong.collect.messages import to_records
 from lifelong.collect.recorder import PastSession, PastStored
 from lifelong.collect.tombstones import Added, Tombstone, Tombstones, forgotten_users
-from lifelong.errors import InputError, MemoryClosed, UserNotFound
+from lifelong.errors import InputError, LifelongError, MemoryClosed, UserNotFound
 from lifelong.home import Home
 from lifelong.journal.service import JournalService
 from lifelong.namespaces import Admin, AgentDirectory, InboxView, NotesDirectory, SessionDirectory, id_of
@@ -175,9 +175,14 @@ class Store:
         done = import_user(
             *(parts.database, parts.home, place, name, parts.clock(), default_descriptor), progress=progress
         )
-        parts.user(name)  # whose files are indexed, too
-        self._index(progress)
-        return done._replace(remarks=(*done.remarks, *self._switched_off(done)))
+        remarks = [*done.remarks, *self._switched_off(done)]
+        try:
+            parts.user(name)  # whose files are indexed, too
+            self._index(progress)
+        except LifelongError as error:  # nothing is missing but what a worker makes
+            log.warning("the import of user %s is not all indexed: %s", name, error)
+            remarks.append("Everything is imported, but not all of it is indexed yet. A worker does the rest.")
+        return done._replace(remarks=tuple(remarks))
 
     def _switched_off(self, done: Imported) -> builtins.list[str]:
         """Say what of an import is kept but not used here."""

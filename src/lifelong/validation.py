@@ -18,7 +18,7 @@ MAX_LISTED = 10_000  # hits a page of a list
 MAX_NEIGHBOURS = 1_000  # that are related to one thing
 MAX_INTEGER_BITS = 1024  # bits of a whole number
 MAX_PATH_BYTES = 4_000  # bytes
-MAX_YEAR = 9_000
+MIN_YEAR, MAX_YEAR = 2, 9_000
 RECORD_LIMIT_ADVICE = "Split it, or raise collect.max_record_chars."
 
 _USER_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -98,7 +98,7 @@ def validate_count(value: object, what: str, least: int = 0, most: int = MAX_COU
 
 
 def validate_time(value: object, what: str) -> datetime:
-    """Return a time in UTC, early enough for a deadline after it."""
+    """Return a time in UTC that every zone can show, early enough for a deadline after it."""
     advice = "Give a datetime with a time zone, e.g. datetime.now(UTC)."
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise InputError(f"{what} cannot be {value!r:.200}. {advice}")
@@ -106,6 +106,8 @@ def validate_time(value: object, what: str) -> datetime:
         moment = value.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise InputError(f"{what} is out of range in UTC: {value.isoformat()}. Give a later one.") from error
+    if moment.year < MIN_YEAR:
+        raise InputError(f"{what} is out of range: {value.isoformat()}. Give a later one.")
     if moment.year > MAX_YEAR:
         past = MAX_YEAR + 1
         raise InputError(f"{what} is out of range: {value.isoformat()}. Give a time before the year {past}.")

@@ -145,6 +145,12 @@ def pending_erasures(tx: Transaction) -> list[str]:
     return [row[0] for row in tx.all("SELECT DISTINCT owner FROM erasures WHERE state = 'pending'")]
 
 
+def oldest_erasure(tx: Transaction) -> datetime | None:
+    """Return since when something of the home is being forgotten that is not gone yet; none where nothing is."""
+    row = tx.one("SELECT min(at) FROM erasures WHERE state = 'pending'")
+    return from_micros(row[0]) if row and row[0] is not None else None
+
+
 def digest(key: str, row: RecordRow) -> str:
     """Return what tells a record from every other: who said what, and when."""
     kind, provenance, at, data = row

@@ -32,7 +32,7 @@ from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, store_plan,
 from lifelong.forget.proof import traceable
 from lifelong.forget.rows import ErasedRows, RowErasure
 from lifelong.forget.user_rows import count_user, erase_some_of_user, finish_user
-from lifelong.journal.files import file_lock
+from lifelong.journal.files import file_lock, list_files
 from lifelong.journal.records import JournalRecord
 from lifelong.journal.rows import JournalRows
 from lifelong.journal.turn_summaries import summarize_turn
@@ -63,7 +63,7 @@ class ForgetReport:
     """What went, or would go: records by id ("r12"), those that only lost a part; documents and files by path;
     facts by their texts, in a preview only; how many journal lines, experiences, sessions, agents and logged
     searches. `backups` were made before and still hold it. `complete` is false where something is left to do,
-    which the next start does; `left` says what."""
+    which a worker or the next start does; `left` says what."""
 
     id: int = 0
     preview: bool = False
@@ -88,9 +88,21 @@ class ForgetReport:
     words: tuple[str, ...] = field(default=(), repr=False)
 
     def __bool__(self) -> bool:
-        return any(
-            (self.records, self.cut, self.documents, self.rewritten, self.fact_count, self.lines, self.paragraphs)
-        ) or bool(self.experiences or self.sessions or self.agents)
+        return (
+            not self.complete
+            or any(
+                (
+                    self.records,
+                    self.cut,
+                    self.documents,
+                    self.rewritten,
+                    self.fact_count,
+                    self.lines,
+                    self.paragraphs,
+                )
+            )
+            or bool(self.experiences or self.sessions or self.agents)
+        )
 
 
 class _RolledBack(Exception):
@@ -159,7 +171,9 @@ class Eraser:
         self._parts.flush_logs()
         plan = ErasurePlan(everything=True)
         with self._alone(wait=True):
-            return self._run(self._database.write(lambda tx: self._store(tx, plan, author)), author)
+            before = self._database.read(self._count_user)
+            erasure_id = self._database.write(lambda tx: self._store(tx, plan, author))
+            return self._carry_out(erasure_id, author, before)
 
     def preview_user(self) -> ForgetReport:
         """Return how much would go with the user."""
@@ -181,7 +195,41 @@ class Eraser:
             except TEMPORARY_ERRORS as error:
                 log.warning("an earlier erasure waits: %s", error)
             erasure_id = self._database.write(store)
-            return self._run(erasure_id, author) if erasure_id else ForgetReport()
+            return self._carry_out(erasure_id, author) if erasure_id else ForgetReport()
+
+    def _carry_out(self, erasure_id: int, author: str, before: ForgetReport | None = None) -> ForgetReport:
+        """Carry out a plan that was just stored. It stands: where something is in the way, the report says so, and
+        the rest is done later. No error is raised, since it would say that nothing was changed. `before` is what
+        to report of it then; left out, what the plan names."""
+        try:
+            report = self._run(erasure_id, author)
+        except LifelongError as error:
+            log.warning("something that user %s wanted forgotten waits: %s", self.owner, error)
+            self._note_error(error)
+            return replace(before or self._planned(erasure_id), complete=False, left=_waiting(error))
+        self._note_error(None)
+        return report
+
+    def _planned(self, erasure_id: int) -> ForgetReport:
+        """Return what goes by a stored plan, as far as that can be read now."""
+        with suppress(LifelongError):
+            row = self._database.read(
+                lambda tx: tx.one("SELECT plan, report FROM erasures WHERE id = ?", erasure_id)
+            )
+            if row and row[0]:
+                plan, total = ErasurePlan.load(row[0]), _load_rows(row[1])
+                planned = plan.records.items()
+                total.records = sorted({*total.records, *(id_ for id_, rest in planned if not rest)})
+                total.cut = sorted({*total.cut, *(id_ for id_, rest in planned if rest)})
+                return self._report(erasure_id, plan, total, None)
+        return ForgetReport(erasure_id)
+
+    def _note_error(self, error: LifelongError | None) -> None:
+        """Keep in the user's notes, which health repeats, why something is not gone yet; none: nothing is left."""
+        if error:
+            self._parts.errors["forget"] = _waiting(error)
+        else:
+            self._parts.errors.pop("forget", None)
 
     def _finish_pending(self) -> int:
         rows = self._database.read(
@@ -189,14 +237,17 @@ class Eraser:
                 "SELECT id, author FROM erasures WHERE owner = ? AND state = 'pending' ORDER BY id", self.owner
             )
         )
-        done = 0
+        done, obstacle = 0, None
         for erasure_id, author in rows:
             try:
                 done += self._run(erasure_id, author, wait=False).complete
-            except TEMPORARY_ERRORS:
+            except TEMPORARY_ERRORS as error:
+                self._note_error(error)
                 raise
             except LifelongError as error:
                 log.warning("an erasure waits: %s", error)
+                obstacle = error
+        self._note_error(obstacle)
         return done
 
     @contextmanager
@@ -395,7 +446,6 @@ class Eraser:
 
     def _count_user(self, tx: Transaction) -> ForgetReport:
         counts = count_user(tx, self.owner)
-        files = [path for path in self._folder.rglob("*") if path.is_file()] if self._folder.is_dir() else []
         backups = tx.all("SELECT path FROM backups ORDER BY at")
         return ForgetReport(
             fact_count=counts["facts"],
@@ -405,7 +455,7 @@ class Eraser:
             sessions=counts["sessions"],
             agents=counts["agents"],
             searches=counts["recalls"],
-            files=tuple(sorted(path.relative_to(self._folder).as_posix() for path in files)),
+            files=tuple(path.relative_to(self._folder).as_posix() for path in list_files(self._folder)),
             backups=tuple(row[0] for row in backups),
             words=(self.owner,),
         )
@@ -495,6 +545,16 @@ class Eraser:
             backups=tuple(row[0] for row in backups),
             words=tuple(plan.words),
         )
+
+
+def _waiting(error: LifelongError) -> str:
+    """Say that something is not gone yet, and why. Of the error only the fault is told: what it says of what was
+    stored is not so here."""
+    fault = str(error).split(". ")[0].rstrip(".")
+    return (
+        f"What was to be forgotten is not all gone yet: {fault}. Solve that; a worker or the next start does the "
+        "rest."
+    )
 
 
 def _replaced(tx: Transaction, owner: str, lines: Iterable[str], plan: ErasurePlan) -> list[int]:

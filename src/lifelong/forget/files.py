@@ -19,7 +19,7 @@ from lifelong.disk import is_own_file, sync
 from lifelong.errors import StorageBusy
 from lifelong.forget.plan import ErasurePlan, ForgottenText
 from lifelong.journal.compaction import BLOCK, COMPACTION
-from lifelong.journal.files import BLOCK_END, JournalFiles
+from lifelong.journal.files import BLOCK_END, JournalFiles, failed, list_files
 from lifelong.journal.notes import AFTER_FILE, DISK, archive_folder
 from lifelong.journal.records import (
     FileLine,
@@ -103,21 +103,27 @@ class FileErasure:
                 done, contents = self._changes(plan)
                 if contents:
                     note(done)
-                for path, data in contents.items():
-                    if data is None:
-                        self._delete(path)
-                    elif self._is_note(path):
-                        self._rewrite_note(path, plan)
-                    else:
-                        self._replace(path, data)
-                self._delete_leftovers()
+                try:
+                    self._write(contents, plan)
+                except OSError as error:
+                    raise failed("changed", Path(error.filename or self._files.root), error) from error
         return done
+
+    def _write(self, contents: dict[Path, bytes | None], plan: ErasurePlan) -> None:
+        for path, data in contents.items():
+            if data is None:
+                self._delete(path)
+            elif self._is_note(path):
+                self._rewrite_note(path, plan)
+            else:
+                self._replace(path, data)
+        self._delete_leftovers()
 
     def _changes(self, plan: ErasurePlan) -> tuple[ErasedFromFiles, dict[Path, bytes | None]]:
         """Return what changes, and the new content of each file that does; none for a file that goes."""
         done, contents = ErasedFromFiles(), dict[Path, bytes | None]()
         forgotten, limit = ForgottenText.of(plan), AgeLimit.of(plan, self._zone)
-        journal = [path for path in self._journal_files() if is_own_file(path, self._files.root)]
+        journal = [path for path in self._journal_files() if self._is_own(path)]
         done.remade, dropped = self._turns(plan, journal)
         done.gone = sorted({*plan.lines, *dropped})
         for path in journal:
@@ -146,9 +152,19 @@ class FileErasure:
             path
             for folder in folders
             for one in (folder, archive_folder(folder))
-            for path in one.glob("**/*")
-            if is_own_file(path, self._files.root) and path.suffix in (".md", Path(AFTER_FILE).suffix)
+            for path in list_files(one)
+            if path.suffix in (".md", Path(AFTER_FILE).suffix) and self._is_own(path)
         )
+
+    def _is_own(self, path: Path) -> bool:
+        """Return whether there is a file of the user's. Raise `JournalError` where that cannot be seen."""
+        try:
+            path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise failed("read", path, error) from error
+        return is_own_file(path, self._files.root)
 
     def _is_note(self, path: Path) -> bool:
         return path.is_relative_to(self._files.root / "workers")
@@ -171,7 +187,7 @@ class FileErasure:
 
     def _journal_files(self) -> Iterator[Path]:
         yield from (self._files.memory, *self._files.days(), self._files.long_memory)
-        yield from sorted(self._files.archive_folder.glob("**/*.md"))
+        yield from (path for path in list_files(self._files.archive_folder) if path.suffix == ".md")
 
     def _is_old_day(self, path: Path, limit: AgeLimit) -> bool:
         return path.parent == self._files.day(limit.until.date()).parent and path.stem < limit.day
@@ -259,8 +275,7 @@ class FileErasure:
 
     def _delete(self, path: Path) -> None:
         """Delete a file, and what it is a link to."""
-        self._files.previous_version(path).unlink(missing_ok=True)
-        for one in (path.resolve(), path):
+        for one in (self._files.previous_version(path), path.resolve(), path):
             one.unlink(missing_ok=True)
         sync(path.parent)
 

@@ -108,11 +108,19 @@ def import_user(
         try:
             numbers = database.write(task.reserve_ids)
             remarks = database.write(lambda tx: task.store(tx, numbers))
-            _finish(database, home, user)
         except OSError as error:
-            raise StorageError(f"{error.filename} could not be written: {error.strerror}.") from error
+            raise StorageError(
+                f"The files of the user could not be written: {error.strerror or error}. Nothing was imported; "
+                "solve that and try again."
+            ) from error
         finally:
-            _clear(database, home, user)
+            in_place = _place_files(database, home, user)
+    if not in_place:
+        remarks = (
+            *remarks,
+            "Everything is imported, but not all files are in place yet. Open the home again when the cause is "
+            "gone, which the log says: that puts them there.",
+        )
     return Imported(user, manifest.counts, len(manifest.own_files()), numbers.needed, remarks)
 
 
@@ -167,12 +175,15 @@ def _finish(database: Database, home: Home, user: str) -> None:
     remove_folder(staged)
 
 
-def _clear(database: Database, home: Home, user: str) -> None:
-    """Remove the files of an import that failed; nothing where its rows are stored, or it is unknown."""
+def _place_files(database: Database, home: Home, user: str) -> bool:
+    """Put the files of an import in place, or remove those of one that failed. Return whether that was possible:
+    if not, the next process that opens the home does it."""
     try:
         _finish(database, home, user)
     except (LifelongError, OSError) as error:
         log.error("the files of the import of user %s wait in %s: %s", user, _staging(home, user), error)
+        return False
+    return True
 
 
 def _not_empty(user: str) -> InputError:

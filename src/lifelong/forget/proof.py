@@ -6,10 +6,12 @@ import glob
 import mmap
 import os
 import re
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lifelong.disk import files_below
 from lifelong.forget.plan import WordFinder
 from lifelong.forget.tables import TABLES, Table
 from lifelong.storage.base import Database, Transaction
@@ -61,7 +63,8 @@ def prove(
     looked = wanted[:MAX_SEARCHES]
     for word in looked:
         found += [f"a search finds {hit.id}" for hit in search(word) if WordFinder([word]).is_in(hit.text)]
-    files = [path for path in sorted(home.rglob("*")) if path.is_file() and not path.is_symlink()]
+    hidden: list[OSError] = []
+    files = files_below(home, hidden.append)
     queued = sorted(home.parent.glob(f"{glob.escape(home.name)}.hook-*.jsonl"))  # turns that wait to be stored
     files = [
         path
@@ -74,8 +77,18 @@ def prove(
         found.append("file lifelong.db")
     for path in [*files, *queued]:
         is_database = path.parent == home and path.name.startswith("lifelong.db")
-        left = [] if is_database else _words_in(path, wanted)
-        found += [f"file {os.path.relpath(path, home)}"] if left else []
+        try:
+            left = [] if is_database else _words_in(path, wanted)
+        except OSError as error:
+            hidden.append(error)
+        else:
+            found += [f"file {os.path.relpath(path, home)}"] if left else []
+    unread = [Path(error.filename) for error in hidden if not isinstance(error, FileNotFoundError)]
+    found += [
+        f"{os.path.relpath(path, home)} (perhaps: it cannot be read)"
+        for path in unread
+        if wanted and not (path.is_relative_to(home) and _is_of_another(path.relative_to(home), owner))
+    ]
     return Proof(len(wanted), len(looked), len(TABLES), len(files) + len(queued), tuple(dict.fromkeys(found)))
 
 
@@ -90,7 +103,7 @@ def traceable(database: Database, words: Sequence[str]) -> list[str]:
 
 
 def _is_of_another(path: Path, owner: str) -> bool:
-    return path.parts[0] == "users" and path.parts[1:2] != (owner,)
+    return path.parts[:1] == ("users",) and path.parts[1:2] not in ((), (owner,))
 
 
 def _held_unseen(tx: Transaction, database: Database, owner: str) -> str:
@@ -166,7 +179,10 @@ def _text_columns(tx: Transaction, database: Database) -> list[tuple[Table, list
 
 
 def _words_in(path: Path, words: Sequence[str]) -> list[str]:
-    """Return the words that a file holds, as they are written; in a text, as words."""
+    """Return the words that a file holds, as they are written; in a text, as words. Raise `OSError` where it
+    cannot be read."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return []
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             found = [word for word in words if data.find(word.encode("utf-8", "surrogatepass")) >= 0]
@@ -175,5 +191,5 @@ def _words_in(path: Path, words: Sequence[str]) -> list[str]:
                 held = WordFinder(found).find(text)
                 return [word for word in found if fold(word) in held]
             return found
-    except (ValueError, OSError):  # an empty file cannot be mapped
+    except ValueError:  # an empty file cannot be mapped
         return []

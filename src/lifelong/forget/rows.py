@@ -37,8 +37,8 @@ from lifelong.storage.base import Transaction
 from lifelong.text.words import fold
 from lifelong.types import CARRYING_AGENTS, ORIGINAL, from_micros
 
-MAX_HOLDERS = 50  # items with the same word that are read
-FIRST_HOLDERS = 4  # of these, those that are read first
+FIRST_HOLDERS = 4  # items with the same word that are read first
+HOLDERS_FACTOR = 8  # by which more are read, where these do not tell
 FOLLOWING = 3  # records after a forgotten one, whose facts may quote it as the question that they answer
 
 MIN_KNOWN_WORDS = 3  # of a text that is known where another repeats it; a shorter one must be the same
@@ -335,15 +335,21 @@ class RowErasure:
         return {form for word in words_of(names) for form in (fold(word), *fold(word).split("-"))}
 
     def _holding(self, word: str) -> Iterator[FoundItem]:
-        """Give the items that hold a word, as it is written but for its case: the newest of them. Few are read
-        first, since one is often enough."""
-        stems = [int(stem) for stem in analyze(word).stems]
-        ids = self._items.holding(stems, MAX_HOLDERS) if stems else []
-        folded = fold(word)
-        for some in (ids[:FIRST_HOLDERS], ids[FIRST_HOLDERS:]):
-            for one in self._items.get(some).values() if some else ():
-                if folded in fold(one.text or text_of(one.type, one.data)):
-                    yield one
+        """Give the items that hold a word, as it is written but for its case: first records, then what was made of
+        them, the newest first. Few are read first, since one is often enough, and all if it must be: a word counts
+        as forgotten only where nothing that stays holds it."""
+        stems, folded = [int(stem) for stem in analyze(word).stems], fold(word)
+        for derived in (False, True) if stems else ():
+            known, most = 0, FIRST_HOLDERS
+            while True:
+                ids = self._items.newest_holding(stems, most, derived=derived)
+                some = ids[known:]
+                for one in self._items.get(some).values() if some else ():
+                    if folded in fold(one.text or text_of(one.type, one.data)):
+                        yield one
+                if len(ids) < most:
+                    break
+                known, most = len(ids), most * HOLDERS_FACTOR
 
     def _named_by(self, words: Collection[str], documents: Iterable[str]) -> list[str]:
         """Return those of the documents whose title, description or slug holds such a word."""

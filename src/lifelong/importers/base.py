@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from lifelong.importers.sources import Broken, Piece, Place, Source, parse
 from lifelong.types import Record
+from lifelong.validation import validate_time
 
 KINDS = {
     "chatgpt": "a ChatGPT export: its zip, its folder or conversations.json",
@@ -131,15 +132,16 @@ def list_of(value: object) -> list[object]:
 
 
 def time_of(*values: object) -> datetime | None:
-    """Return the first of these that is a time: seconds since 1970, or ISO 8601, in UTC where it has no zone."""
+    """Return the first of these that is a time that can be stored, in UTC: seconds since 1970, or ISO 8601, which
+    is in UTC where it has no zone."""
     for value in values:
         try:
             if isinstance(value, str) and value.strip():
                 moment = datetime.fromisoformat(value.strip())
-                return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+                return validate_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC), "A time")
             if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
                 return datetime.fromtimestamp(value if value < 1e11 else value / 1000, UTC)
-        except (ValueError, OverflowError, OSError):
+        except (ValueError, OverflowError, OSError):  # an InputError is a ValueError
             continue
     return None
 

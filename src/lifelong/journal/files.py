@@ -8,6 +8,7 @@ write.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
-from lifelong.disk import make_folder, names_in, open_own, read_own, sync, write_all
+from lifelong.disk import files_below, make_folder, names_in, open_own, read_own, sync, write_all
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -184,6 +185,14 @@ def list_names(folder: Path) -> list[str]:
         raise failed("read", folder, error) from error
 
 
+def list_files(folder: Path) -> list[Path]:
+    """Return the files in a folder and in those below it; none where there is no folder."""
+    try:
+        return files_below(folder)
+    except OSError as error:
+        raise failed("read", Path(error.filename or folder), error) from error
+
+
 @contextmanager
 def file_lock(path: Path, *, wait: bool) -> Iterator[bool]:
     """Take a lock between processes. Gives whether it was free; always true with `wait`. It is held until the
@@ -212,8 +221,8 @@ def _link(source: Path, target: Path) -> None:
 
 
 def failed(verb: str, path: Path, error: OSError) -> JournalError:
-    """Return the error for a file of the user that could not be read, written or locked."""
+    """Return the error for a file of the user that could not be read, changed or locked."""
     changed = "" if verb == "read" else " Nothing was changed."
-    return JournalError(
-        f"{path} could not be {verb}: {error.strerror}.{changed} Check the file's permissions and try again."
-    )
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    step = "Free some space and try again." if is_full else "Check the file's permissions and try again."
+    return JournalError(f"{path} could not be {verb}: {error.strerror or error}.{changed} {step}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from lifelong.validation import MAX_YEAR
+from lifelong.validation import MAX_YEAR, MIN_YEAR
 
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "operational", "private-user", "secret")
@@ -178,7 +178,7 @@ def _time(value: object) -> datetime | None:
         moment = datetime.fromisoformat(_text(value))
     except ValueError:
         return None
-    return moment if moment.tzinfo and 1 < moment.year <= MAX_YEAR else None  # valid in every zone
+    return moment if moment.tzinfo and MIN_YEAR <= moment.year <= MAX_YEAR else None  # valid in every zone
 
 
 def _sensitivity(value: object) -> Sensitivity:

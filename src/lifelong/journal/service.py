@@ -214,7 +214,7 @@ class JournalService:
     def records_of_days(self, since: date | None = None) -> list[JournalRecord]:
         """Return the records of all day files, or of those from the day before `since` on (a day begins earlier in
         some zones than in others), in their order."""
-        first = (since - timedelta(days=1)).isoformat() if since else ""
+        first = (since - timedelta(days=1)).isoformat() if since and since > date.min else ""
         return [record for path in self.files.days() if path.stem >= first for record in self._records(path)]
 
     def recent_records(self) -> list[JournalRecord]:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
+from lifelong.collect.tombstones import oldest_erasure
 from lifelong.errors import RecordNotFound
 from lifelong.organize.dispatch import STUCK_AFTER, HandOver
 from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
@@ -106,10 +107,10 @@ def health(
 ) -> Health:
     """Return the state of the home. Red: an inbox item failed for good, the model cannot be used as it is
     configured, something waits too long to be dispatched or organized, a worker is stuck dispatching a session, or
-    items are due and nobody makes progress. Yellow: there are other `notes`, the model's provider is out, or one
-    worker of several sends no heartbeat. All of this is read from the database, so that a worker that hangs is
-    seen by the others. `blocked`: nothing can be organized at the moment, and a note says why; a worker looks for
-    work every `tick`."""
+    items are due and nobody makes progress. Yellow: there are other `notes`, the model's provider is out,
+    something that should be forgotten is not all gone, or one worker of several sends no heartbeat. All of this is
+    read from the database, so that a worker that hangs is seen by the others. `blocked`: nothing can be organized
+    at the moment, and a note says why; a worker looks for work every `tick`."""
     marked, since_mark = Sessions(tx).marked()
     items, since_put = Inbox(tx).open()
     dead = Inbox(tx).dead()
@@ -131,6 +132,12 @@ def health(
     if oldest and now - oldest > overdue:
         why = f"The last error: {error}" if error else "Is a worker running?"
         red.append(f"Something has been waiting to be organized since {oldest:%Y-%m-%d %H:%M:%S} UTC. {why}")
+    if (erasing := oldest_erasure(tx)) and now - erasing > STUCK_AFTER:
+        notes = (
+            f"Something is to be forgotten since {erasing:%Y-%m-%d %H:%M:%S} UTC, and is not all gone yet. A "
+            "worker goes on with it; its log says what is in the way.",
+            *notes,
+        )
     dispatching = Sessions(tx).longest_dispatching()
     if dispatching and now - dispatching[1] > STUCK_AFTER:
         red.append(

@@ -12,7 +12,15 @@ from tempfile import mkdtemp
 from typing import NamedTuple
 
 from lifelong.disk import sync
-from lifelong.errors import InputError, NewerDatabase, StorageCorrupt, StorageError, StorageUnavailable, WrongKey
+from lifelong.errors import (
+    InputError,
+    NewerDatabase,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+    WrongKey,
+)
 from lifelong.forget.backups import holds_files, unpack_files
 from lifelong.forget.user_files import remove_folder, user_files
 from lifelong.home import Home
@@ -87,7 +95,8 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         sync(place.path)
     except OSError as error:
         raise StorageUnavailable(
-            f"The backup could not be put in place: {error}. Solve that and try again."
+            f"The backup could not be put in place in {place.path}: {error.strerror or error}. Solve that and try "
+            "again."
         ) from error
     finally:
         shutil.rmtree(copy.path, ignore_errors=True)
@@ -114,6 +123,10 @@ def _check(copy: Home, file: Path, key: str) -> int | None:
                 database = memory._parts.shared.database
                 if database.read(holds_files):
                     files = database.write(lambda tx: unpack_files(tx, copy.path / UNPACKED))
+    except StorageFull as error:
+        raise StorageFull(
+            f"There is no room left in {copy.path.parent}. Nothing was changed; free some space and try again."
+        ) from error
     except StorageError as error:
         message = str(error).replace(str(copy.database), str(file))
         advice = "Nothing was changed; name a sound file that `lifelong backup` wrote."
@@ -183,4 +196,6 @@ def _locked(database: Path) -> bool:
 
 
 def _logs(database: Path) -> list[Path]:
-    return [database.with_name(database.name + end) for end in LOGS]
+    """Return where SQLite keeps them: beside the file itself, also where the database is a link."""
+    file = Path(os.path.realpath(database))
+    return [file.with_name(file.name + end) for end in LOGS]

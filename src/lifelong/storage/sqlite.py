@@ -77,6 +77,8 @@ class SQLite:
     ) -> None:
         check_cipher(key)
         self._path = path
+        self._file = Path(os.path.realpath(path))
+        """The file itself where the path is a link: SQLite keeps the log beside it."""
         self._key = key
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
@@ -88,7 +90,7 @@ class SQLite:
         with translated(path):
             try:
                 _create_private(path)
-                _mend_modes(path)
+                _mend_modes(self._file)
                 _check_header(path, key)
             except OSError as error:
                 raise translate_os_error(error, path) from error
@@ -134,8 +136,9 @@ class SQLite:
             except OSError as error:
                 raise translate_os_error(error, target) from error
             finally:
-                with suppress(OSError):
-                    part.unlink(missing_ok=True)
+                for end in ("", "-wal", "-shm", "-journal"):  # SQLite leaves logs where it could not finish
+                    with suppress(OSError):
+                        part.with_name(part.name + end).unlink(missing_ok=True)
 
     def purge(self, words: Sequence[str] = ()) -> bool:
         """Move the log's pages into the file, and empty the log: it holds earlier versions of them. Deleted rows
@@ -166,7 +169,7 @@ class SQLite:
             try:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log
                 for which, end in ((0, ""), (1, "-wal")):
-                    size = self._path.with_name(self._path.name + end).stat().st_size
+                    size = self._file.with_name(self._file.name + end).stat().st_size
                     for start in range(0, size, READ_BYTES):
                         most = min(READ_BYTES + MAX_WORD_BYTES, size - start)
                         data = connection.read("main", which, start, most)[1]
@@ -213,7 +216,7 @@ class SQLite:
     def _check_in_place(self) -> None:
         """Raise `StorageUnavailable` where the file, or its log, is not the one that is open: what is stored in a
         file without a name is lost."""
-        now = tuple(_identity(self._path.with_name(self._path.name + end)) for end in ("", "-wal"))
+        now = tuple(_identity(path) for path in (self._path, self._file.with_name(self._file.name + "-wal")))
         if self._files is None:
             self._files = now
         if None in now or now != self._files:
@@ -247,7 +250,7 @@ class SQLite:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         """Make sure that the file is ours, and only then change anything, were it by closing it."""
-        log_left_behind = self._path.with_name(self._path.name + "-wal").exists()
+        log_left_behind = self._file.with_name(self._file.name + "-wal").exists()
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_left_behind)
         version = self._version(connection)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, False)
@@ -481,7 +484,8 @@ def _check_header(path: Path, key: str) -> None:
     """Raise `ForeignDatabase` for a file that is not SQLite's: SQLite takes a file of a byte or two for an
     empty one and overwrites it. Raise `WrongKey` for one that is encrypted and has no key, or has a key and is not
     encrypted. Beside a rollback journal the first page may be half written, and SQLite will repair it."""
-    if not path.stat().st_size or path.with_name(path.name + "-journal").exists():
+    file = Path(os.path.realpath(path))
+    if not file.stat().st_size or file.with_name(file.name + "-journal").exists():
         return
     header = _read_header(path)
     if header.startswith(HEADER):

@@ -25,6 +25,7 @@ from lifelong.collect.claude_code import (
 from lifelong.errors import InputError
 from lifelong.serve.hook import MAX_EVENT_BYTES
 from lifelong.types import AssistantMessage, Record, ToolCall, ToolResult, UserMessage
+from lifelong.validation import validate_time
 
 Host: TypeAlias = Literal["claude-code", "codex", "gemini-cli"]
 Moment: TypeAlias = Literal["start", "prompt", "reply", "tool", "subagent", "compaction", "end", "other"]
@@ -222,10 +223,10 @@ def _turns(path: str) -> list[_HookTurn]:
 def _time(given: object) -> datetime | None:
     """Return the time of an entry of the transcript; none where it has none, or one to come."""
     try:
-        at = datetime.fromisoformat(str(given))
-    except ValueError:
+        at = validate_time(datetime.fromisoformat(str(given)), "A time")
+    except ValueError:  # an InputError, too
         return None
-    return at if at.tzinfo and at <= datetime.now(UTC) else None
+    return at if at <= datetime.now(UTC) else None
 
 
 def _entries(path: str) -> Iterator[Mapping[str, object]]:
