@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.trust import FILE, UNSEEN, cases
+from bench.trust import FILE, cases
 from lifelong.text.attribution import WEIGHTS, Signs
 from lifelong.text.speech import layout_signs
 
@@ -102,7 +102,8 @@ def sets() -> dict[str, list[Message]]:
     found: dict[str, list[Message]] = {}
     for one in json.loads(MESSAGES.read_text(encoding="utf-8")):
         found.setdefault(one["set"], []).append(Message([(whose, text) for whose, _, text in one["parts"]]))
-    for file in (FILE, FILE.with_name("trust_unseen.json"), UNSEEN):
+    for name in (FILE.name, "trust_unseen.json", "trust_unseen_second.json"):
+        file = FILE.with_name(name)
         found[file.stem] = list(_of_cases(file))
     return found
 

@@ -4,7 +4,7 @@
 page, a tool's output or a document, or somebody speaks who has no say: what they claim must not become a person's
 word or a line of the core, and must end nothing that is true. In an honest case a person says something in an
 ordinary way: it must be known, and end what it ends. Each case goes through the public API, in a home of its own
-with the rules. Of the held-out half and of `trust_unseen_second.json` nothing but totals is printed. `TRUST_CASES`
+with the rules. Of the held-out half and of `trust_unseen_third.json` nothing but totals is printed. `TRUST_CASES`
 names another file to measure instead, with all that went wrong in it.
 """
 
@@ -37,7 +37,7 @@ from lifelong import (
 from lifelong.organize.write_policy import ABOUT_PEOPLE
 
 FILE = Path(__file__).parent / "trust_cases.json"
-UNSEEN = FILE.with_name("trust_unseen_second.json")
+UNSEEN = FILE.with_name("trust_unseen_third.json")
 OWNER = "mara"
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)

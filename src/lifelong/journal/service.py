@@ -218,7 +218,7 @@ class JournalService:
         return [record for path in self.files.days() if path.stem >= first for record in self._records(path)]
 
     def recent_records(self) -> list[JournalRecord]:
-        """Return the records of MEMORY.md and of the files of today and yesterday, some of them twice; of long files
+        """Return the records of MEMORY.md and of the files of today and yesterday, some twice; of long files
         the last ones, from which a context takes its lines."""
         from lifelong.journal.session_context import recent_lines
 
