@@ -215,12 +215,13 @@ def test_a_time_at_the_edge_of_time_is_shown(tmp_path: Path) -> None:
     zone = {**ON, "time_zone": "America/New_York"}
     with Store.open(tmp_path / "home", continuity=zone) as store:
         memory = store.user()
-        first = datetime(1, 1, 1, tzinfo=UTC)
+        first = datetime(2, 1, 1, tzinfo=UTC)
         memory.append(memory.agent(User("cli", "me", "main")), UserMessage("In the beginning.", at=first))
         client = TestClient(create_app(store), base_url="http://localhost")
-        for view in (*VIEWS, "/records?id=1", "/search?q=beginning", "/documents?as_of=0001-01-01T00:00Z"):
+        for view in (*VIEWS, "/records?id=1", "/search?q=beginning", "/documents?as_of=0002-01-01T00:00Z"):
             shown(client, view)
-        assert client.get("/documents?as_of=9999-12-31").status_code == 422
+        for outside in ("0001-01-01T00:00Z", "9999-12-31"):
+            assert client.get(f"/documents?as_of={outside}").status_code == 422
 
 
 def test_a_wide_tree_is_shown_in_part(full: TestClient) -> None:

@@ -441,13 +441,14 @@ _LONG_WORD = re.compile(r"\S{20,}")  # a shorter one is a secret only where its 
 
 _NAMED = {"password": "password", "pin": "PIN", "token": "token", "key": "token"}
 _KINDS = (*_FORMATS, *_AROUND, "PIN", "private key", "card number", "random token", "recovery code", "seed phrase")
-_AFTER = r" characters after (?P<what>[\d,]{5,6} (?:secrets|names of secrets))"
-MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence key|[\d,]{{1,12}}{_AFTER})\]")
+_COUNT, _OF_WHAT = r"[\d,]{1,12}", r"[\d,]{5,6} (?:secrets|names of secrets)"
+_REST = rf"{_COUNT} characters after {_OF_WHAT}"
+MARKER = re.compile(rf"\[secret: (?:{'|'.join(dict.fromkeys(_KINDS))}|licence key|{_REST})\]")
 _BRACKETS = re.compile(r"\[[^\[\]]{2,500}\]")
 _CITED = re.compile(r"(?<![\w-])r\d{1,18}(?![\w-])")
 MAX_SECRETS = 1_000  # of one text; one with more is a list of secrets, and what follows them is withheld
 MAX_NAMES = 20_000  # words of one text that may name a secret; the same
-_WITHHELD = re.compile(rf"\[secret: (?P<chars>[\d,]{{1,12}}){_AFTER}\]\Z")
+_WITHHELD = re.compile(rf"\[secret: (?P<chars>{_COUNT}) characters after (?P<what>{_OF_WHAT})\]\Z")
 _MAX_CHARS_WHOLE = 400_000  # of a text that is looked at whole at once;
 _MAX_CHARS_FIRST = 100_000  # of a longer one that are looked at first: a list of secrets shows there
 _MAX_CHARS_AGAIN = 50_000  # of a text that is looked at whole again, once something in it was replaced

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from lifelong.validation import MAX_YEAR, MIN_YEAR
@@ -176,9 +176,10 @@ def _text(value: object) -> str:
 def _time(value: object) -> datetime | None:
     try:
         moment = datetime.fromisoformat(_text(value))
-    except ValueError:
+        in_utc = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo and MIN_YEAR <= moment.year <= MAX_YEAR else None  # valid in every zone
+    return moment if moment.tzinfo and MIN_YEAR <= in_utc.year <= MAX_YEAR else None  # valid in every zone
 
 
 def _sensitivity(value: object) -> Sensitivity:
