@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -26,7 +26,9 @@ from lifelong.storage.sqlite import SQLite
 from lifelong.testing import FakeClock
 from lifelong.types import Clock, Hit
 from tests.command_line import Line
-from tests.schemas import Schemas
+
+if TYPE_CHECKING:
+    from tests.schemas import Schemas
 
 for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
     del os.environ[_name]
@@ -153,6 +155,8 @@ def clock() -> FakeClock:
 
 @pytest.fixture(scope="session")
 def schemas(postgres_url: str) -> Iterator[Schemas]:
+    from tests.schemas import Schemas  # psycopg is an extra, and some environments of tests are without it
+
     schemas = Schemas(postgres_url)
     yield schemas
     schemas.close()
