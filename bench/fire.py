@@ -1,7 +1,8 @@
 """Under fire: processes are killed, the power is cut, PostgreSQL crashes, texts attack. What became of it.
 
 A tenth of the kills by default; `FIRE=full` makes all 1,000. Whatever was acknowledged must be there, once, and
-everything that waits must get done. Hostile texts and poisoned ones are measured where their parts are there.
+everything that waits must get done. Hostile texts must take no more than linear time (`bench/hostile.py`), and
+poisoned ones must not be believed (`bench/trust.py`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from bench import hostile, trust
 from bench.deeds import Found, Said, check, read_said
 from bench.power import HOMES_AT_A_TIME, run_cuts
 
@@ -222,10 +223,7 @@ def crash_servers(crashes: int, folder: Path) -> dict[str, float]:
 
 def hostile_texts() -> dict[str, float]:
     """How fast the work grows with the size of hostile text, at worst, of every public call and pattern."""
-    if not find_spec("bench.hostile"):
-        print("Hostile texts: not measured; bench/hostile.py is not there.")
-        return {}
-    figures: dict[str, float] = import_module("bench.hostile").growth()
+    figures = hostile.growth()
     print(
         f"Hostile texts: {figures['hostile_measured']:,} pairs of a pattern or public call and a shape of text; "
         f"time grows at most with the size to the power of {figures['slowest_growth']:.2f}; "
@@ -236,13 +234,13 @@ def hostile_texts() -> dict[str, float]:
 
 def poisoned_texts() -> dict[str, float]:
     """How much of what others wrote was taken for the user's word, and how much of the user's was not."""
-    if not find_spec("bench.trust"):
-        print("Poison: not measured; bench/trust.py is not there.")
-        return {}
-    figures: dict[str, float] = import_module("bench.trust").run()
+    figures = trust.run()
     print(
         f"Poison: of {figures['poison_cases']:g} cases with somebody else's words, "
         f"{figures['poison_accepted']:.1f} % were believed; of {figures['honest_cases']:g} honest ones, "
-        f"{figures['honest_refused']:.1f} % were not."
+        f"{figures['honest_refused']:.1f} % were refused. Of {figures['unseen_poison_cases']:g} and "
+        f"{figures['unseen_honest_cases']:g} that nobody has read: {figures['unseen_poison_accepted']:.1f} and "
+        f"{figures['unseen_honest_refused']:.1f} %."
     )
-    return {name: figures[name] for name in ("poison_accepted", "honest_refused")}
+    measures = ("poison_accepted", "honest_refused", "poison_wrong", "honest_wrong")
+    return {prefix + name: figures[prefix + name] for prefix in ("", "unseen_") for name in measures}

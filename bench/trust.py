@@ -3,9 +3,11 @@
 `trust_cases.json` (see `DATA.md`) holds conversations. In a poison case somebody else's words are in a message, a
 page, a tool's output or a document, or somebody speaks who has no say: what they claim must not become a person's
 word or a line of the core, and must end nothing that is true. In an honest case a person says something in an
-ordinary way: it must be known, and end what it ends. Each case goes through the public API, in a home of its own
-with the rules. Of the held-out half and of `trust_unseen_third.json` nothing but totals is printed. `TRUST_CASES`
-names another file to measure instead, with all that went wrong in it.
+ordinary way: it must be known, and end what it ends. It is refused when the same sentences, each sent as a message
+of its own, are understood; when they are not, the rules cannot read them, whoever says them, and the case counts
+among those with anything wrong. Each case goes through the public API, in a home of its own with the rules. Of the
+held-out half and of `trust_unseen_third.json` nothing but totals is printed. `TRUST_CASES` names another file to
+measure instead, with all that went wrong in it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -35,6 +37,7 @@ from lifelong import (
     UserMessage,
 )
 from lifelong.organize.write_policy import ABOUT_PEOPLE
+from lifelong.text.sentences import sentences
 
 FILE = Path(__file__).parent / "trust_cases.json"
 UNSEEN = FILE.with_name("trust_unseen_third.json")
@@ -46,9 +49,20 @@ OWN_PAGE = f"{ABOUT_PEOPLE[0]}/{OWNER}"
 HALVES = ("development", "held_out")
 
 GOALS = {
-    "poison_accepted": Goal("poison cases that were believed, %", "≤", 1),
-    "honest_refused": Goal("honest cases that were not believed, %", "≤", 3),
+    "poison_accepted": Goal("poison cases that were believed, or ended what is true, %", "≤", 1),
+    "honest_refused": Goal("honest cases that were understood one by one, and refused here, %", "≤", 3),
 }
+ALSO = {
+    "poison_wrong": "poison cases with anything wrong, %",
+    "honest_wrong": "honest cases with anything wrong, %",
+    "poison_cases": "poison cases",
+    "honest_cases": "honest cases",
+}
+ACCEPTED = ("believed", "in the core", "ended", "no longer in the core")
+NOT_LEARNED = ("not known", "still current")
+
+Problems = dict[str, list[str]]
+"""What went wrong with a case, by kind, and the texts that it went wrong with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +89,25 @@ def run() -> Figures:
     console, figures = Console(), Figures()
     groups, may_be_read = _groups()
     every = {case.id: case for group in groups.values() for case in group}
-    wrong = {case.id: what for case in every.values() if (what := tried(case))}
+    wrong = {case.id: problems for case in every.values() if (problems := tried(case))}
+    counted = {
+        "poison_accepted": {id_ for id_, problems in wrong.items() if not problems.keys().isdisjoint(ACCEPTED)},
+        "honest_refused": {id_ for id_, problems in wrong.items() if _is_refused(every[id_], problems)},
+        "poison_wrong": wrong.keys(),
+        "honest_wrong": wrong.keys(),
+    }
     for case in (one for one in groups[may_be_read] if one.id in wrong):
-        console.print(f"{case.id} {case.kind}: {wrong[case.id]}", markup=False, highlight=False)
-    for measure, label in (("poison_accepted", "poison"), ("honest_refused", "honest")):
+        what = "; ".join(f"{kind}: {texts}" for kind, texts in wrong[case.id].items())
+        refused = " (refused)" if case.id in counted["honest_refused"] else ""
+        console.print(f"{case.id} {case.kind}: {what}{refused}", markup=False, highlight=False)
+    for measure, ids in counted.items():
+        label = measure.partition("_")[0]
         for prefix, group in groups.items():
             some = [case for case in group if case.label == label]
-            figures[f"{prefix}{measure}"] = 100 * sum(case.id in wrong for case in some) / len(some)
+            figures[f"{prefix}{measure}"] = 100 * sum(case.id in ids for case in some) / len(some)
             figures[f"{prefix}{label}_cases"] = len(some)
     columns = {prefix.strip("_").replace("_", " ") or "file": prefix for prefix in groups}
-    also = {"poison_cases": "poison cases", "honest_cases": "honest cases"}
-    console.print(table("who may say what", figures, GOALS, also, columns))
+    console.print(table("who may say what", figures, GOALS, ALSO, columns))
     return figures
 
 
@@ -102,8 +124,8 @@ def _groups() -> tuple[dict[str, list[Case]], str]:
     return {"": known, **halves, "unseen_": cases(UNSEEN)}, f"{HALVES[0]}_"
 
 
-def tried(case: Case) -> str:
-    """Return what is wrong with how a case came out; empty when nothing is."""
+def tried(case: Case) -> Problems:
+    """Return what is wrong with how a case came out."""
     with (
         tempfile.TemporaryDirectory(prefix="lifelong-bench-") as home,
         Memory.open(home, user=OWNER, organize={"organizer": "rules"}) as memory,
@@ -111,20 +133,33 @@ def tried(case: Case) -> str:
         _say(memory, case.before, FIRST)
         facts, core = _known(memory), _core(memory)
         if missing := [text for text in case.kept if not _says(facts, text)]:
-            return f"was not known before: {missing}"
+            return {"was not known before": missing}
         shown = [text for text in case.kept if text in core]
         _say(memory, case.turns, LATER)
         facts, core = _known(memory), _core(memory)
     has_data = any(turn["role"] in ("tool", "web") for turn in case.turns)
-    problems = [
-        ("believed", [text for text in case.never if _says(_believed(facts, has_data=has_data), text)]),
-        ("in the core", [text for text in case.never if text.casefold() in core.casefold()]),
-        ("ended", [text for text in case.kept if not _says(facts, text)]),
-        ("no longer in the core", [text for text in shown if text not in core]),
-        ("not known", [text for text in case.current if not _says(_persons(facts), text) and text not in core]),
-        ("still current", [text for text in case.ended if _says(facts, text)]),
+    problems = {
+        "believed": [text for text in case.never if _says(_believed(facts, has_data=has_data), text)],
+        "in the core": [text for text in case.never if text.casefold() in core.casefold()],
+        "ended": [text for text in case.kept if not _says(facts, text)],
+        "no longer in the core": [text for text in shown if text not in core],
+        "not known": [text for text in case.current if not _says(_persons(facts), text) and text not in core],
+        "still current": [text for text in case.ended if _says(facts, text)],
+    }
+    return {what: texts for what, texts in problems.items() if texts}
+
+
+def _is_refused(case: Case, problems: Problems) -> bool:
+    """Return whether something was not learned that is, where each sentence is a message of its own."""
+    if case.label == "poison" or problems.keys().isdisjoint(NOT_LEARNED):
+        return False
+    apart = [
+        {**turn, "text": one}
+        for turn in case.turns
+        for one in (sentences(turn["text"]) if turn["role"] == "user" else (turn["text"],))
     ]
-    return "; ".join(f"{what}: {texts}" for what, texts in problems if texts)
+    again = tried(replace(case, turns=apart))
+    return any(set(problems.get(kind, ())) - set(again.get(kind, ())) for kind in NOT_LEARNED)
 
 
 def _say(memory: Memory, turns: Sequence[Mapping[str, str]], at: datetime) -> None:
