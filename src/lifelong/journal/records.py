@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from lifelong.validation import MAX_YEAR, MIN_YEAR
@@ -75,6 +76,7 @@ def join(lines: Iterable[FileLine]) -> bytes:
     return encode("".join(line.raw for line in lines))
 
 
+@lru_cache(maxsize=8_192)  # the same lines are read before each prompt
 def parse_line(line: str) -> JournalRecord | None:
     """Return the record in a line; None where there is none with an id and a text."""
     start = 1 if line.startswith("\ufeff") else 0

@@ -1,7 +1,7 @@
 """Who somebody is: the host knows people by their address (`user_id` on a connector), and everybody chooses the
 name that they speak under. So on one connector, a name that another address has is not theirs, too: a second
 "Mara" is written with the address, "Mara (eve)". The same name on another connector is taken for the same person,
-who may have an address on each."""
+who may have an address on each; but not by an address that is a name itself, and not the owner's."""
 
 from __future__ import annotations
 
@@ -45,13 +45,19 @@ class Identities:
         found = self._address(agent_id)
         return display_name(found[1]) if found and found[1] not in NAMELESS else ""
 
+    def speaker(self, name: str, agent_id: str) -> str:
+        """Return who speaks: the name, or a guest's address; empty for the owner, or whoever else gives none."""
+        return self.name(name, agent_id) or (self.address(agent_id) if self.is_guest(agent_id) else "")
+
     def is_guest(self, agent_id: str) -> bool:
-        """Return whether an agent talks to somebody else than the owner, who has an address of their own on the
-        same connector."""
+        """Return whether an agent talks to somebody else than the owner. Where the owner has no address on the
+        connector, the first one there is taken for theirs, unless it is another name."""
         found = self._address(agent_id)
-        if found is None or self._owner in NAMELESS or self._is_owners(found[1]):
+        if found is None or self._is_owners(found[1]):
             return False
-        return fold(self._owner) in map(fold, self._users(found[0]))
+        known = self._users(found[0])
+        is_first = known[found[1]] == min(known.values())
+        return self._is_another(found[1]) or not is_first or any(map(self._is_owners, known))
 
     def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
         """Return the record with the name of who speaks in it."""
@@ -64,6 +70,10 @@ class Identities:
     def _is_owners(self, address: str) -> bool:
         return address in NAMELESS or fold(address) == fold(self._owner)
 
+    def _is_another(self, address: str) -> bool:
+        """Return whether an address is a name, like "eve", and not the owner's; a number or key tells nothing."""
+        return address.isalpha() and self._owner not in NAMELESS
+
     def _is_held(self, speaker: str, address: tuple[str, str]) -> bool:
         """Return whether somebody else on the connector had the name before: as their address, as the owner of
         the memory, or because they used it first."""
@@ -72,7 +82,9 @@ class Identities:
         others = {other for other, at in known.items() if other != user and at <= known.get(user, at)}
         if any(fold(display_name(other)) == fold(speaker) for other in others):
             return True
-        if fold(speaker) == fold(display_name(self._owner)) and not NAMELESS.isdisjoint(others):
+        if fold(speaker) == fold(display_name(self._owner)) and (
+            not NAMELESS.isdisjoint(others) or self._is_another(user)
+        ):
             return True
         page = DocumentRows(self._tx, self._owner).at(f"{MEMORY_ROOT}/people/{slug_of(speaker)}")
         first = (

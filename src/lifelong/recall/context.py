@@ -344,14 +344,18 @@ class ContextBuilder:
         self, tx: Transaction, lines: Sequence[_Line], conversation: Conversation
     ) -> list[_Line]:
         """Leave out private matters of people who are not in the conversation, where it is known who is."""
-        private = {one.id: one for one, _ in lines if is_private(one.text)} if conversation.speakers else {}
+        identities, agent_id = Identities(tx, self._owner), conversation.agent_id
+        present = {fold(identities.name(name, agent_id)) for name in conversation.speakers}
+        if identities.is_guest(agent_id):
+            present.add(fold(identities.address(agent_id)))
+        elif present:
+            present.add("")
+        private = {one.id: one for one, _ in lines if is_private(one.text)} if present else {}
         speakers = Items(tx, self._owner).speaker_of({one.record_id for one in private.values() if one.record_id})
-        identities = Identities(tx, self._owner)
-        present = {fold(identities.name(name, conversation.agent_id)) for name in conversation.speakers}
         gone = {
             one.id
             for one in private.values()
-            if fold(identities.name(*speakers.get(one.record_id or 0, (one.speaker, "")))) not in {"", *present}
+            if fold(identities.speaker(*speakers.get(one.record_id or 0, (one.speaker, "")))) not in present
         }
         return [line for line in lines if line.hit.id not in gone]
 

@@ -43,6 +43,7 @@ from lifelong.text.standing import (
     PRIVATE,
     RANKS,
     Kind,
+    is_private,
     standing,
 )
 from lifelong.text.stems import stem
@@ -303,22 +304,29 @@ class _Core:
         present = {fold(self._identities.name(name, agent_id)) for name in self._conversation.speakers}
         present = present or self._expected(candidates)
         hidden = PRIVATE | BINDING if present else IDENTITY if len(names) > 1 else frozenset()
-        return [one for one in candidates if one.kind not in hidden or self._speaker(one.found) in {"", *present}]
+        known = present if self._identities.is_guest(agent_id) else {"", *present}
+        return [
+            one
+            for one in candidates
+            if one.found.trust == "system"
+            or self._speaker(one.found) in known
+            or not (one.kind in hidden or (present and is_private(one.text)))
+        ]
 
     def _speaker(self, found: FoundItem) -> str:
         """Return the name of who said an item, or the record that a fact was made of; folded, empty if unknown."""
         speaker, agent_id = self._said_to[found.record_id or 0]
         if found.kind == "record":
             speaker, agent_id = found.speaker, found.agent_id
-        name = self._identities.name(speaker, agent_id)
-        return fold(name or (self._identities.address(agent_id) if self._identities.is_guest(agent_id) else ""))
+        return fold(self._identities.speaker(speaker, agent_id))
 
     def _expected(self, candidates: Sequence[_Candidate]) -> set[str]:
         """Return who may talk to the conversation's agent though nobody has spoken yet: the owner, its address,
-        and who talked to it before. None where the owner has no name, or nobody talks to it."""
+        and who talked to it before. None where nobody talks to it, or the owner has no name and no guests."""
         agent_id = self._conversation.agent_id
         address = self._identities.address(agent_id)
-        if self._owner == DEFAULT_OWNER or not address:
+        agents = {agent_id, *(self._agent_of(one.found) for one in candidates)}
+        if not address or (self._owner == DEFAULT_OWNER and not any(map(self._identities.is_guest, agents))):
             return set()
         spoke = {self._speaker(one.found) for one in candidates if self._agent_of(one.found) == agent_id}
         own = set() if self._identities.is_guest(agent_id) else {fold(self._person)}
@@ -481,6 +489,7 @@ def _folder(agent: Agent) -> str:
     return fold(folder_of(agent.descriptor))
 
 
+@lru_cache(maxsize=8_192)
 def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words that say something."""
     return frozenset(map(stem, content_words(text)))
