@@ -388,6 +388,22 @@ def test_the_host_never_fails(home: Path, data: bytes, capsys: pytest.CaptureFix
     assert said(home) == []
 
 
+@pytest.mark.parametrize(
+    "streams", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full"]
+)
+@pytest.mark.parametrize("short", [True, False], ids=["short", "whole"])
+def test_a_host_that_closed_a_stream_does_not_fail(home: Path, streams: str, short: bool) -> None:
+    """S3: what it gave is stored all the same."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "We use uv."}
+    words = ["hook", "--home", str(home)] if short else ["hook", f"--home={home}"]  # the command line takes these
+    for given in ("garbage", json.dumps(event)):
+        command = ["sh", "-c", f'"$@" {streams}', "sh", sys.executable, "-m", "lifelong", *words]
+        ran = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0
+        assert "Traceback" not in ran.stderr
+    assert said(home) == ([] if "<&-" in streams else ["We use uv."])
+
+
 def test_a_missing_home_is_said_and_none_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """K2, F3: a typing mistake in a setting must not make a memory; what was said waits until there is one."""
     event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "We use uv."}
