@@ -316,6 +316,9 @@ def test_a_bad_key_is_refused_and_changes_nothing(
         memory.append(alice, Note("x"), key=key)
     with pytest.raises(InputError, match=message):
         memory.append_many(alice, [Note("x"), Note("y")], keys=["good", key])
+    for agent in (alice, Task("new")):
+        with pytest.raises(InputError, match=message):
+            memory.add("x", agent=agent, key=key)
     assert rows(database) == before
 
 
@@ -473,6 +476,19 @@ def test_bad_words_for_reset_and_compaction_change_nothing(
             memory.sessions.compact_context(alice, bad)
     with pytest.raises(InputError, match="The summary must be text, not int"):
         memory.sessions.compact_context(alice, 7)  # type: ignore[arg-type]
+    assert rows(database) == before
+
+
+@pytest.mark.parametrize("name", ["about", "matching"])
+def test_words_to_forget_by_that_nothing_could_hold_are_refused(
+    memory: Memory, database: Database, name: str
+) -> None:
+    """S6: before anything is looked for. A long text would keep everybody waiting who writes."""
+    before = rows(database)
+    wrong: list[tuple[Any, str]] = [("Mara\ud800", SURROGATE), ("a\0b", NUL), (7, "must be text, not int")]
+    for bad, message in (*wrong, ("hello " * 200, "takes 1,200 bytes")):
+        with pytest.raises(InputError, match=message):
+            memory.forget(**{name: bad})
     assert rows(database) == before
 
 

@@ -160,6 +160,43 @@ def test_a_busy_database_keeps_the_host_waiting_for_a_moment_only(
         assert late.at < queued_until < late.recorded_at
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"channel": 5},
+        {"user": None},
+        {"then": ["end_turn"]},
+        {"subagent": ["only an id"]},
+        {"subagent": [1, 2]},
+        {"records": [[]]},
+        {"extra": 1},
+    ],
+    ids=str,
+)
+def test_a_line_of_the_queue_that_is_wrong_holds_up_nothing(
+    fire: Fire, home: Path, wrong: dict[str, object]
+) -> None:
+    """S3, F3: it is kept aside; what follows it in the queue is stored, and so is the event that comes."""
+    queue = HookQueue(home)
+    at = datetime(2026, 3, 5, tzinfo=UTC)
+    queue.put(StoreRequest("default", "claude-code", f"{SESSION}:{CWD}", (("k", UserMessage("We use uv.")),)), at)
+    good = queue.path.read_text()
+    deep = "[" * 100_000
+    queue.path.write_text(f"{json.dumps(json.loads(good) | wrong)}\n{deep}\n{good}")
+    fire("UserPromptSubmit", prompt="And ruff.")
+    assert said(home) == ["We use uv.", "And ruff."]
+    assert not queue.path.exists()
+    assert len(home.with_name("home.hook-rejected.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["a pipe", "a folder"])
+def test_a_queue_that_is_no_file_holds_up_nothing(fire: Fire, home: Path, make: Callable[[Path], None]) -> None:
+    """S3."""
+    make(home.with_name("home.hook-queue.jsonl"))
+    fire("UserPromptSubmit", prompt="And ruff.")
+    assert said(home) == ["And ruff."]
+
+
 def test_nobody_waits_for_a_process_that_stores_the_queue(home: Path) -> None:
     """F3, S2: what comes meanwhile is queued at once, and stored after the rest; what fails stays in order, also
     where the process that stored it died."""
@@ -386,6 +423,22 @@ def test_the_host_never_fails(home: Path, data: bytes, capsys: pytest.CaptureFix
     assert raw(home, data) == ""
     assert capsys.readouterr().err.startswith("lifelong hook: The event ")
     assert said(home) == []
+
+
+@pytest.mark.parametrize(
+    "streams", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full"]
+)
+@pytest.mark.parametrize("short", [True, False], ids=["short", "whole"])
+def test_a_host_that_closed_a_stream_does_not_fail(home: Path, streams: str, short: bool) -> None:
+    """S3: what it gave is stored all the same."""
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": SESSION, "cwd": CWD, "prompt": "We use uv."}
+    words = ["hook", "--home", str(home)] if short else ["hook", f"--home={home}"]  # the command line takes these
+    for given in ("garbage", json.dumps(event)):
+        command = ["sh", "-c", f'"$@" {streams}', "sh", sys.executable, "-m", "lifelong", *words]
+        ran = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0
+        assert "Traceback" not in ran.stderr
+    assert said(home) == ([] if "<&-" in streams else ["We use uv."])
 
 
 def test_a_missing_home_is_said_and_none_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -298,6 +298,35 @@ def test_a_listener_that_does_not_keep_up_is_disconnected(tmp_path: Path, monkey
         assert len(asyncio.run(dawdle(memory))) < 5
 
 
+def test_more_events_at_once_than_a_listener_may_leave_unread_end_its_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who comes again gets what was missed, and what is new after that."""
+    monkeypatch.setattr(events, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(events, "MAX_UNREAD_EVENTS", 3)
+
+    def write(memory: Memory, *names: str) -> None:
+        for name in names:
+            memory.documents.write(slug=name, title=name, description="", body="One.")
+
+    async def listen(memory: Memory) -> None:
+        watch = events.UserEvents(memory)
+        first = watch.listen()
+        await anext(first)
+        seen = memory.documents.changesets()[0].id
+        watch.send(*[ServerSentEvent(event="changeset")] * 4)
+        with pytest.raises(StopAsyncIteration):
+            await anext(first)
+        again = watch.listen(seen)
+        await anext(again)
+        await asyncio.to_thread(write, memory, "a")
+        assert (await anext(again)).event == "changeset"
+
+    with Memory.open(tmp_path) as memory:
+        write(memory, "z")
+        asyncio.run(listen(memory))
+
+
 def test_a_worker_that_dies_is_started_again(served: Served) -> None:
     """O5: it also keeps the journals of users that began after it did."""
     until(served.workers)

@@ -426,11 +426,13 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(home: Path) ->
 
 
 def test_a_line_that_cannot_be_read_is_answered(home: Path) -> None:
-    """S3: a lone surrogate, no request, or no JSON at all, by its id where it has one; so is the next request."""
+    """S3: a lone surrogate, no request, or no JSON at all, by its id where it has one that can be sent; so is the
+    next request."""
     lines: list[dict[str, Any]] = [
         {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
         {"id": 1, "method": "tools/call", "params": {"name": "recall_memory", "arguments": {"query": "\ud800"}}},
         {"id": 2, "method": 5},
+        {"id": "\ud800", "method": "ping"},
         {"id": 3, "method": "ping"},
     ]
     lines[0]["params"]["clientInfo"] = {"name": "test", "version": "1"}
@@ -448,8 +450,8 @@ def test_a_line_that_cannot_be_read_is_answered(home: Path) -> None:
             process.stdin.flush()
             answers.append(json.loads(process.stdout.readline()))
         process.stdin.close()
-    assert [one["id"] for one in answers] == [0, 1, 2, 3, None]
-    assert ["error" in one for one in answers] == [False, True, True, False, True]
+    assert [one["id"] for one in answers] == [0, 1, 2, None, 3, None]
+    assert ["error" in one for one in answers] == [False, True, True, True, False, True]
     assert process.returncode == 0
 
 

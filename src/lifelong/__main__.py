@@ -1,10 +1,12 @@
 """The command `lifelong`, and `python -m lifelong`: a hook takes the short way, since its host waits for it."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run a command, and exit."""
+    _open_closed_streams()
     if sys.argv[1:2] == ["hook"]:
         import gc
 
@@ -16,6 +18,14 @@ def main() -> None:
     from lifelong.serve import cli
 
     cli.main()
+
+
+def _open_closed_streams() -> None:
+    """Have a standard stream that the caller closed be empty, or take what is written: it would be none here, and
+    a file that is opened later would get its number."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: PTH123, SIM115 - pathlib takes a while
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
 
 
 if __name__ == "__main__":

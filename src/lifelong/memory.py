@@ -374,7 +374,7 @@ class Memory:
         without `at`, it is a new record."""
         records = to_records(what, at=at, speaker=speaker)
         if agent is None or isinstance(agent, Descriptor):
-            self._parts.shared.recorder.validate(records)  # before an agent is made
+            self._parts.shared.recorder.validate(records, key)  # before an agent is made
             agent = self.agent(agent)
         if key is None:
             numbers = self._parts.shared.recorder.append_many(self.user, id_of(agent), records)
@@ -562,8 +562,8 @@ class Memory:
             tuple(validate_name(one, "An id") for one in ids),
             (id_of(session),) if session is not None else (),
             (id_of(agent),) if agent is not None else (),
-            about,
-            matching,
+            validate_name(about, "The person or subject") if about else "",
+            validate_name(matching, "The text of words") if matching else "",
             validate_time(since, "since") if since else None,
             validate_time(until, "until") if until else None,
         )

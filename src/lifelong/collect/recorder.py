@@ -106,8 +106,10 @@ class Recorder:
             self._store_group, "lifelong-append"
         )
 
-    def validate(self, records: Iterable[Record]) -> None:
-        """Raise `InputError` unless the records can be stored."""
+    def validate(self, records: Iterable[Record], key: str | None = None) -> None:
+        """Raise `InputError` unless the records can be stored, under this key if there is one."""
+        if key is not None:
+            _check_key(key)
         now = to_micros(self._clock())
         for record in records:
             check_record(record, now, self._limit)
@@ -137,7 +139,7 @@ class Recorder:
         nothing; one with other records raises `InputError`."""
         now = self._clock()
         arrived = to_micros(now)
-        own = blake2b(key.encode(), digest_size=16).hexdigest()
+        own = blake2b(_check_key(key).encode(), digest_size=16).hexdigest()
         keys = [key, *(f"{own}/{number}" for number in range(2, len(records) + 1))]
         entries = [self._entry(record, each, arrived) for record, each in zip(records, keys, strict=True)]
         whole = blake2b(" ".join(entry.digest for entry in entries).encode(), digest_size=12).hexdigest()
@@ -235,7 +237,7 @@ class Recorder:
 
     def _entry(self, record: Record, key: str | None, arrived: int) -> PendingRecord:
         written = to_row(record, arrived, self._limit)
-        checked = None if key is None else safe_key(validate_name(key, "The key", MAX_KEY_BYTES))
+        checked = None if key is None else safe_key(_check_key(key))
         return PendingRecord(written, checked, analyze_record(written), digest(written))
 
     def _submit(self, batch: Batch) -> RecordIds:
@@ -423,6 +425,10 @@ class _Intake:
                     f"The key {entry.key!r} was used before for another record. Nothing was stored; "
                     "use a new key for a new record."
                 )
+
+
+def _check_key(key: object) -> str:
+    return validate_name(key, "The key", MAX_KEY_BYTES)
 
 
 @lru_cache(maxsize=4096)  # an import asks for each key twice

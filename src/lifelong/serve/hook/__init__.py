@@ -38,7 +38,10 @@ def hook(stdin: BinaryIO, stdout: TextIO, home: str | Path, user: str = "default
     except Exception as error:  # the host must continue
         message = "".join(sign for sign in f"{error}"[:500] if sign.isprintable())
         kind = "" if type(error).__module__ == "lifelong.errors" else f"{type(error).__name__}: "
-        sys.stderr.write(f"lifelong hook: {kind}{message}\n")
+        try:
+            sys.stderr.write(f"lifelong hook: {kind}{message}\n")
+        except OSError:  # there is nobody else to tell
+            return
 
 
 def run(words: Sequence[str]) -> bool:

@@ -63,7 +63,7 @@ class HookQueue:
         """Store what waits, in order, and return how much it was. What fails stays, with what follows it, and the
         error is raised. A request that is refused for good is moved to a file of its own, and logged. Raise
         `StorageBusy` where another process does it."""
-        if not (self.path.exists() or self._draining.exists()):
+        if not (self.path.is_file() or self._draining.is_file()):
             return 0
         count = 0
         with self._locked(self._drain_lock, 0.0):
@@ -74,10 +74,10 @@ class HookQueue:
     def _move_aside(self) -> bool:
         """Move what waits to a file of its own, unless a process that died left one. Return whether there is
         such a file."""
-        if not self._draining.exists():
+        if not self._draining.is_file() and self.path.is_file():
             with self._locked(self._file_lock), suppress(FileNotFoundError):
                 self.path.replace(self._draining)
-        return self._draining.exists()
+        return self._draining.is_file()
 
     def _drain(self, store: Callable[[StoreRequest], object]) -> int:
         lines = self._draining.read_bytes().splitlines(keepends=True)
@@ -146,6 +146,10 @@ def _from_line(line: bytes) -> StoreRequest:
             (str(key), from_json(fields | {"at": datetime.fromisoformat(fields["at"])}))
             for key, fields in given.pop("records")
         )
-        return StoreRequest(**{**given, "subagent": tuple(given["subagent"]), "records": records})
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        request = StoreRequest(**{**given, "subagent": tuple(given["subagent"]), "records": records})
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise InputError(f"A line of the queue cannot be read: {error}.") from error
+    names = (request.user, request.connector, request.channel, request.then, *request.subagent)
+    if not all(isinstance(one, str) for one in names) or len(request.subagent) not in (0, 2):
+        raise InputError("A line of the queue cannot be read: a name in it is missing or not text.")
+    return request

@@ -123,7 +123,8 @@ class UserEvents:
         """Send events to every listener. One that does not keep up is disconnected, and may come again."""
         for queue in self._listeners:
             if queue.qsize() + len(new) > MAX_UNREAD_EVENTS:
-                queue.get_nowait()
+                if queue.full():
+                    queue.get_nowait()
                 queue.put_nowait(None)
             else:
                 for event in new:

@@ -41,6 +41,7 @@ from lifelong.tokens import Grant
 from lifelong.tokens import Scope as TokenScope
 from lifelong.tools import Tool
 from lifelong.types import new_id
+from lifelong.validation import has_surrogate
 
 T = TypeVar("T")
 Context: TypeAlias = Any  # each version of the SDK has a class of its own
@@ -205,7 +206,8 @@ def _parse_error(error: ValidationError) -> SessionMessage:
     except (ValueError, RecursionError, TypeError, LookupError):
         number = None
     message = f"The line is not JSON-RPC: {error.errors()[0]['msg']}."
-    return sdk.error_line(number if isinstance(number, int | str) else None, message)
+    can_be_sent = isinstance(number, int) or (isinstance(number, str) and not has_surrogate(number))
+    return sdk.error_line(number if can_be_sent else None, message)
 
 
 def http_app(store: Store) -> Endpoint:
