@@ -128,15 +128,15 @@ def errors_of_one_group(
         held.set()
         assert let_go.wait(PATIENT)
 
-    gather = database._gather
+    committer = database._committer
     ahead = [Writing(database, hold)]
     assert held.wait(PATIENT)
     ahead.append(Writing(database, lambda tx: None))
-    until(lambda: gather._thread is not None and not gather._waiting)
+    until(lambda: committer._thread is not None and not committer._waiting)
     writings = []
     for count, work in enumerate(works, 1):
         writings.append(Writing(database, work))
-        while len(gather._waiting) < count:
+        while len(committer._waiting) < count:
             time.sleep(0.001)
     let_go.set()
     assert [writing.finished() for writing in ahead] == [None, None]

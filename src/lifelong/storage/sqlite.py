@@ -103,7 +103,7 @@ class SQLite:
                     raise _wrong_key(path) from error
                 raise
         self._tx = _Transaction(self._writer)
-        self._gather: GroupCommitter[Work, Any] = GroupCommitter(self._commit, "lifelong-writer")
+        self._committer: GroupCommitter[Work, Any] = GroupCommitter(self._commit, "lifelong-writer")
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         self._check_usable()
@@ -116,7 +116,7 @@ class SQLite:
                 self._release(connection)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        result: T = self._gather.submit(work)
+        result: T = self._committer.submit(work)
         return result
 
     def backup(self, target: Path, files: Iterable[StoredFile] = ()) -> None:
@@ -192,7 +192,7 @@ class SQLite:
         self._closed = True
         if os.getpid() != self._pid:
             return  # what a fork inherited belongs to the parent
-        self._gather.close()
+        self._committer.close()
         while self._readers:
             self._readers.pop().close()
         self._writer.close()
