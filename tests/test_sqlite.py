@@ -128,15 +128,15 @@ def errors_of_one_group(
         held.set()
         assert let_go.wait(PATIENT)
 
-    gather = database._gather
+    committer = database._committer
     ahead = [Writing(database, hold)]
     assert held.wait(PATIENT)
     ahead.append(Writing(database, lambda tx: None))
-    until(lambda: gather._thread is not None and not gather._waiting)
+    until(lambda: committer._thread is not None and not committer._waiting)
     writings = []
     for count, work in enumerate(works, 1):
         writings.append(Writing(database, work))
-        while len(gather._waiting) < count:
+        while len(committer._waiting) < count:
             time.sleep(0.001)
     let_go.set()
     assert [writing.finished() for writing in ahead] == [None, None]
@@ -716,6 +716,45 @@ def test_a_database_that_is_a_link_is_used_where_it_lies(tmp_path: Path) -> None
         with pytest.raises(StorageUnavailable, match="was moved, removed or replaced"):
             memory.append(alice, UserMessage("lost"))
         (tmp_path / "home" / "lifelong.db").symlink_to(elsewhere / "memory.db")
+        memory.append(alice, UserMessage("after"))
+        assert "after" in memory.sessions.transcript(alice)
+
+
+# A file that is replaced
+
+
+def test_a_file_that_is_replaced_before_the_first_append_takes_nothing(tmp_path: Path) -> None:
+    """C10. Put back, it is written again; and what was in either file is still there."""
+    database, aside = tmp_path / "home" / "lifelong.db", tmp_path / "aside.db"
+    for home in ("home", "other"):
+        with Memory.open(tmp_path / home) as memory:
+            alice = memory.agent(ALICE)
+            memory.append(alice, UserMessage(f"said in {home}"))
+    with Memory.open(tmp_path / "home") as memory:
+        alice = memory.agent(ALICE)
+        database.rename(aside)
+        shutil.copy(tmp_path / "other" / "lifelong.db", database)
+        with pytest.raises(StorageUnavailable, match="was moved, removed or replaced"):
+            memory.append(alice, UserMessage("lost"))
+        aside.replace(database)
+        memory.append(alice, UserMessage("after"))
+    with Memory.open(tmp_path / "home") as memory:
+        assert memory.admin.check() == []
+        assert "after" in memory.sessions.transcript(alice.id)
+
+
+def test_a_log_that_is_taken_away_before_the_first_append_can_be_put_back(tmp_path: Path) -> None:
+    """C10. The database was a backup, which has no log before it is opened."""
+    with Memory.open(tmp_path / "first") as memory:
+        alice = memory.agent(ALICE)
+        (tmp_path / "home").mkdir()
+        memory.admin.backup(tmp_path / "home" / "lifelong.db")
+    log, aside = tmp_path / "home" / "lifelong.db-wal", tmp_path / "aside"
+    with Memory.open(tmp_path / "home") as memory:
+        log.rename(aside)
+        with pytest.raises(StorageUnavailable, match="was moved, removed or replaced"):
+            memory.append(alice, UserMessage("lost"))
+        aside.rename(log)
         memory.append(alice, UserMessage("after"))
         assert "after" in memory.sessions.transcript(alice)
 

@@ -84,7 +84,7 @@ class SQLite:
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
         self._closed = False
-        self._files: tuple[object, ...] | None = None
+        self._files: list[tuple[int, int] | None] = []
         """Which files are open: the database and its log."""
         self._readers: deque[apsw.Connection] = deque()
         with translated(path):
@@ -103,7 +103,7 @@ class SQLite:
                     raise _wrong_key(path) from error
                 raise
         self._tx = _Transaction(self._writer)
-        self._gather: GroupCommitter[Work, Any] = GroupCommitter(self._commit, "lifelong-writer")
+        self._committer: GroupCommitter[Work, Any] = GroupCommitter(self._commit, "lifelong-writer")
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         self._check_usable()
@@ -116,7 +116,7 @@ class SQLite:
                 self._release(connection)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
-        result: T = self._gather.submit(work)
+        result: T = self._committer.submit(work)
         return result
 
     def backup(self, target: Path, files: Iterable[StoredFile] = ()) -> None:
@@ -192,7 +192,7 @@ class SQLite:
         self._closed = True
         if os.getpid() != self._pid:
             return  # what a fork inherited belongs to the parent
-        self._gather.close()
+        self._committer.close()
         while self._readers:
             self._readers.pop().close()
         self._writer.close()
@@ -216,14 +216,15 @@ class SQLite:
     def _check_in_place(self) -> None:
         """Raise `StorageUnavailable` where the file, or its log, is not the one that is open: what is stored in a
         file without a name is lost."""
-        now = tuple(_identity(path) for path in (self._path, self._file.with_name(self._file.name + "-wal")))
-        if self._files is None:
-            self._files = now
-        if None in now or now != self._files:
+        if self._find_files() != self._files:
             raise StorageUnavailable(
                 f"{self._path} was moved, removed or replaced while it was open. Nothing was stored; put it back, "
                 "or close the memory and open it again."
             )
+
+    def _find_files(self) -> list[tuple[int, int] | None]:
+        """Return which files have the names of the database and of its log now."""
+        return [_identity(path) for path in (self._path, self._file.with_name(self._file.name + "-wal"))]
 
     def _apart(self, job: Work) -> Any:
         self._writer.execute("SAVEPOINT job")
@@ -263,6 +264,10 @@ class SQLite:
         _pragma(connection, "journal_size_limit = 67108864")
         if version < LATEST:
             self._migrate(connection)
+        connection.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log
+        self._files = self._find_files()
+        if None in self._files:
+            raise StorageUnavailable(f"{self._path} was moved or removed while it was opened. Try again.")
 
     def _version(self, connection: apsw.Connection) -> int:
         """Return the number of the last migration; 0 for a new file."""
