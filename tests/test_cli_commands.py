@@ -210,7 +210,7 @@ def test_organize_says_what_waits_and_why(home: Path, line: Line, monkeypatch: p
         held = line.done("organize", *here)
         assert held.out == f"1 transcript waits; a worker, which may have stopped, holds one until {at}.\n"
         assert line.done("organize", *here, "--json").json["waiting"] == 1
-        shared.database.write(lambda tx: Inbox(tx).release(lease, "The model is busy.", later))
+        shared.database.write(lambda tx: Inbox(tx).release(lease, "The model is busy.", now, later - now))
         assert line.done("organize", *here).out == f"1 transcript waits; the next attempt is at {at}.\n"
         retried = line.done("inbox", "retry", lease.item.id, *here).out
         assert (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import apsw
@@ -21,13 +23,14 @@ from lifelong import (
     User,
     UserMessage,
 )
+from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.organize import dispatch
 from lifelong.organize.dispatch import Dispatcher
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock, ScriptedOrganizer
-from lifelong.types import InboxItem, to_micros
+from lifelong.types import InboxItem, Session, to_micros
 from tests.conftest import OpenMemory
 
 
@@ -386,6 +389,106 @@ def test_a_record_that_ends_its_worker_is_passed_by(memory: Memory, alice: Agent
     memory.organize()
     assert memory.receipt(record).stage == "failed"
     assert "the worker hung or was killed" in memory.receipt(record).reason
+
+
+def test_kills_at_random_cost_no_record(open_memory: OpenMemory, clock: FakeClock) -> None:
+    """O3: what failed with earlier records does not count for the later ones of the same session."""
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    memory = open_memory(organizer=organizer, worker={"max_attempts": 2}, organize={"batch_records": 4})
+    alice = memory.agent(User("cli", "alice", "main"))
+    ids = memory.append_many(alice, [UserMessage(f"number {n}") for n in range(60)])
+    memory.end_session(alice)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dispatcher, "_deliver", killed_each(3))
+        kills = 0
+        while memory.sessions.list(alice)[0].invalidated_at:
+            try:
+                memory.organize()
+            except Killed:
+                kills += 1
+                clock.turn(seconds=60)
+    assert kills > 5, "more than a record is tried"
+    assert memory.inbox.counts().keys() == {"pending"}
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(ranges(memory)))
+    assert ranges(memory)[-1][1] == ids[-1]
+
+
+class Killed(BaseException):
+    """The end of a worker that can say nothing any more."""
+
+
+def killed_each(times: int) -> Callable[..., Session | None]:
+    """How a batch is delivered by workers of which one is killed now and then."""
+    deliver, calls = Dispatcher._deliver, itertools.count(1)
+
+    def until_killed(self: Dispatcher, tx: Transaction, **more: Any) -> Session | None:
+        if next(calls) % times == 0:
+            raise Killed
+        return deliver(self, tx, **more)
+
+    return until_killed
+
+
+def test_a_record_is_passed_by_when_it_failed_alone_often_enough(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O3: each that fails has all its attempts, also right behind another."""
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    memory = open_memory(organizer=organizer, worker={"max_attempts": 3}, organize={"batch_records": 4})
+    alice = memory.agent(User("cli", "alice", "main"))
+    texts = ("fine", "fine", "broken one", "fine", "broken two", "broken three", "fine")
+    ids = memory.append_many(alice, [UserMessage(text) for text in texts])
+    memory.end_session(alice)
+    loaded: list[tuple[int, ...]] = []
+    load = History.load
+
+    def noting(self: History, *args: Any, **more: Any) -> Any:
+        page = load(self, *args, **more)
+        loaded.append(tuple(one.id for one in page.records))
+        return page
+
+    monkeypatch.setattr(dispatch, "transcript", fragile)
+    monkeypatch.setattr(History, "load", noting)
+    organize_often(memory, 20)
+    assert [item.until for item in items(memory) if item.state == "dead"] == [ids[2], ids[4], ids[5]]
+    assert [loaded.count((ids[n],)) for n in (2, 4, 5)] == [3, 3, 3]
+
+
+def test_workers_that_fail_at_once_failed_once(memory: Memory, alice: Agent, clock: FakeClock) -> None:
+    """O3, O4: nor does one count that another worker overtook."""
+    ids = memory.append_many(alice, [UserMessage("number")] * 6)
+    session = memory.sessions.list(alice)[0]
+    database = memory._parts.shared.database
+
+    def fail(tx: Transaction, failures: int) -> None:
+        Sessions(tx).fail_dispatch(session, failures, "OverflowError")
+
+    def failures(tx: Transaction) -> int:
+        return Sessions(tx).begin_dispatch(session.id, clock(), clock() - dispatch.STUCK_AFTER)[0]
+
+    for seen in (0, 0, 0, 1, 1):
+        database.write(partial(fail, failures=seen))
+    assert database.write(failures) == 2
+    assert database.write(lambda tx: Sessions(tx).mark_processed(session, ids[0], 1))
+    database.write(partial(fail, failures=1))
+    assert database.write(failures) == 1
+
+
+def test_a_record_that_fails_can_be_forgotten(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O3: its attempts are not those of the next one."""
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "It waits."
+    memory = open_memory(organizer=organizer, worker={"max_attempts": 3}, organize={"batch_records": 1})
+    alice = memory.agent(User("cli", "alice", "main"))
+    ids = memory.append_many(alice, [UserMessage("broken"), UserMessage("fine")])
+    memory.end_session(alice)
+    monkeypatch.setattr(dispatch, "transcript", fragile)
+    organize_often(memory, 3)
+    memory.forget(f"r{ids[0]}")
+    memory.organize()
+    assert [(item.state, item.until) for item in items(memory)] == [("pending", ids[1])]
 
 
 def test_failures_are_forgotten_when_the_session_is_through(

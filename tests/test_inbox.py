@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Self
@@ -137,6 +138,49 @@ def test_a_retried_item_waits_for_the_one_that_is_leased(queue: Queue) -> None:
     assert queue.take().item.id == third
 
 
+def expire(queue: Queue, lease: Lease) -> None:
+    queue.clock.turn(seconds=61)
+
+
+def put_back(queue: Queue, lease: Lease) -> None:
+    queue.database.write(lambda tx: Inbox(tx).release(lease, "the disk is full", queue.clock(), LEASE))
+
+
+def take_away(queue: Queue, lease: Lease) -> None:
+    assert queue.memory.inbox.release(lease.item.id) == 1
+
+
+def rewrite(queue: Queue, lease: Lease) -> None:
+    def work(tx: Transaction) -> None:
+        Agents(tx).lock([lease.item.agent_id])
+        Inbox(tx).rewrite(lease.item.id, lease.item.agent_id, "another text", queue.clock())
+
+    queue.database.write(work)
+
+
+@pytest.mark.parametrize("come_back", [expire, put_back, take_away, rewrite])
+def test_a_retried_item_and_the_one_it_waited_for_are_both_handled(
+    queue: Queue, clock: FakeClock, come_back: Callable[[Queue, Lease], None]
+) -> None:
+    """O5: however the leased one comes back, the queue moves on, one at a time."""
+    agent = queue.agent("alice")
+    first, second, third = queue.put(agent, 1), queue.put(agent, 2), queue.put(agent, 3)
+    queue.fail(queue.take(), None)
+    running = queue.take()
+    assert running.item.id == second
+    queue.memory.inbox.retry(first)
+    assert queue.claim() is None
+    come_back(queue, running)
+    handled = []
+    for _ in range(3):
+        lease = queue.take()
+        assert queue.claim() is None, "one at a time"
+        queue.finish(lease)
+        clock.turn(seconds=61)
+        handled.append(lease.item.id)
+    assert handled == ([second, first, third] if come_back is expire else [first, second, third])
+
+
 def test_retry_takes_every_dead_item_of_the_user_alone(queue: Queue, open_memory: OpenMemory) -> None:
     """O5."""
     alice, bob = queue.agent("alice"), queue.agent("bob")
@@ -205,7 +249,7 @@ def test_a_released_item_does_not_count_the_attempt(queue: Queue, clock: FakeClo
     """O14: at the cap, work waits."""
     queue.put(queue.agent("alice"), 1)
     lease = queue.take()
-    queue.database.write(lambda tx: Inbox(tx).release(lease, "the cap", clock() + LEASE))
+    queue.database.write(lambda tx: Inbox(tx).release(lease, "the cap", clock(), LEASE))
     assert queue.claim() is None
     assert queue.memory.inbox.list()[0].error == "the cap"
     clock.turn(seconds=60)

@@ -215,8 +215,8 @@ class Sessions:
         return (row[0], from_optional_micros(row[1])) if row else (0, None)
 
     def begin_dispatch(self, session_id: str, now: datetime, stuck_before: datetime) -> tuple[int, str]:
-        """Note since when a worker has been dispatching this session. Return how often that failed since the mark
-        was set, and the last error. A worker that began before `stuck_before`, and never came back, failed."""
+        """Note since when a worker has been dispatching this session. Return how often that failed, and the last
+        error. A worker that began before `stuck_before`, and never came back, failed."""
         stuck = to_micros(stuck_before)
         self._tx.run(
             "UPDATE sessions SET dispatch_failures = dispatch_failures + "
@@ -228,16 +228,22 @@ class Sessions:
         row = self._tx.one("SELECT dispatch_failures, dispatch_error FROM sessions WHERE id = ?", session_id)
         return (row[0], row[1]) if row else (0, "")
 
-    def end_dispatch(self, session_id: str, error: str = "") -> None:
-        """Note that no worker is dispatching this session any more; with an error, that it failed."""
+    def end_dispatch(self, session_id: str) -> None:
+        """Note that no worker is dispatching this session any more."""
+        self._tx.run("UPDATE sessions SET in_hand_since = NULL WHERE id = ?", session_id)
+
+    def fail_dispatch(self, session: Session, failures: int, error: str) -> None:
+        """Note the same, and that it failed: an attempt from this position, after so many failures. Several that
+        began alike, and one that another worker overtook, tell no more than one."""
+        self.end_dispatch(session.id)
         self._tx.run(
-            "UPDATE sessions SET in_hand_since = NULL, dispatch_failures = dispatch_failures + ?, "
-            "dispatch_error = CASE WHEN ? = '' THEN dispatch_error ELSE ? END WHERE id = ?",
-            *(int(bool(error)), error, error, session_id),
+            "UPDATE sessions SET dispatch_failures = dispatch_failures + 1, dispatch_error = ? "
+            "WHERE id = ? AND dispatch_failures = ? AND COALESCE(processed_until, 0) = ?",
+            *(error, session.id, failures, session.processed_until or 0),
         )
 
     def forget_failures(self, session_id: str) -> None:
-        """Note that what failed to be dispatched was passed by."""
+        """Note that what failed to be dispatched is gone."""
         self._tx.run("UPDATE sessions SET dispatch_failures = 0, dispatch_error = '' WHERE id = ?", session_id)
 
     def longest_dispatching(self) -> tuple[str, datetime] | None:
@@ -260,11 +266,11 @@ class Sessions:
         )
         return from_micros(row[0]) if row else None
 
-    def mark_processed(self, session: Session, processed_until: int) -> bool:
+    def mark_processed(self, session: Session, processed_until: int, failures: int = 0) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the
         position to `processed_until`, the last record that was actually loaded, and clear the mark. A
-        mark that covers records beyond it stays. Says whether it did. The position never goes back, nor
-        beyond what the session holds."""
+        mark that covers records beyond it stays, and then so many of its `failures` count for those. Says whether
+        it did. The position never goes back, nor beyond what the session holds."""
         position = session.processed_until or 0
         if processed_until < position:
             return False
@@ -280,9 +286,9 @@ class Sessions:
         )
         if changed:
             self._tx.run(
-                "UPDATE sessions SET dispatch_failures = 0, dispatch_error = '' "
-                "WHERE id = ? AND invalidated_at IS NULL AND dispatch_failures > 0",
-                session.id,
+                "UPDATE sessions SET dispatch_failures = CASE WHEN invalidated_at IS NULL THEN 0 ELSE ? END, "
+                "dispatch_error = '' WHERE id = ? AND dispatch_failures > 0",
+                *(failures, session.id),
             )
         return changed == 1
 

@@ -228,6 +228,8 @@ class RowErasure:
             "UPDATE session_history SET data = ? WHERE id = ?",
             [(_with_text(one.row[3], left), one.id) for one in found if (left := changed[one.id])],
         )
+        for session_id in {one.session_id for one in found}:
+            Sessions(self._tx).forget_failures(session_id)
         every = [(one.id,) for one in found]
         self._tx.many("UPDATE append_keys SET digest = '' WHERE record_id = ?", every)
         self._tx.many(

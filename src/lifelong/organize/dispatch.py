@@ -7,6 +7,7 @@ was renewed in between, it stays, for the records that the transcript does not h
 
 A session that fails is tried again with half as many records each time, down to one. If that one fails again and
 again, it is passed by as a dead item of the inbox, which a person sees and can retry, and the session goes on.
+Each success doubles the records again, and the next one has all its attempts before it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ within seconds, a worker looks for work every 30 seconds, and it sends heartbeat
 class TranscriptBatch:
     """The next records of a session, as a transcript, and the count of erasures with which they were read. The
     text is empty if there is nothing to learn from; the agent is none if nothing may be learned from it. With an
-    `error`, it is one record that is passed by."""
+    `error`, it is one record that is passed by. Of the session's failures, `failures` count for what follows."""
 
     session: Session
     until: int
@@ -53,6 +54,7 @@ class TranscriptBatch:
     agent: AgentRow | None
     erasures: int = 0
     error: str = ""
+    failures: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ class Dispatcher:
         self._batch_records = batch_records
         self._batch_chars = batch_chars
         self._tool_result_chars = tool_result_chars
-        self._max_failures = batch_records.bit_length() + max_attempts  # halving, then with one record alone
+        self._halvings = batch_records.bit_length() - 1  # until a record is tried alone
+        self._max_failures = self._halvings + max_attempts
         self._zone = zone
         self._hand_over = hand_over
         self.error = ""
@@ -119,7 +122,6 @@ class Dispatcher:
                 reason = type(error).__name__  # its text may hold what one user said, and health is for all
                 failed = f"Session {session.id} cannot be dispatched, and stays marked: {reason}. See the log."
                 log.exception("session %s could not be dispatched and stays marked", session.id)
-                self._note_end(session, reason)
         self.error = failed
         return dispatched
 
@@ -140,13 +142,18 @@ class Dispatcher:
         faster."""
         dispatched = 0
         while session.invalidated_at is not None:
-            failures, error = self._note_start(session)
-            find = partial(self._next_batch, session=session, failures=failures, error=error)
-            batch = self._database.read(find)
+            failures, why = self._note_start(session)
+            find = partial(self._next_batch, session=session, failures=failures, error=why)
             try:
+                batch = self._database.read(find)
                 advanced = self._database.write(partial(self._deliver, batch=batch, now=now))
             except ErasedMeanwhile:
                 continue
+            except TEMPORARY_ERRORS:
+                raise
+            except Exception as error:
+                self._note_failure(session, failures, type(error).__name__)
+                raise
             if not advanced:
                 self._note_end(session)
                 break
@@ -164,10 +171,15 @@ class Dispatcher:
         now = self._clock()
         return self._database.write(lambda tx: Sessions(tx).begin_dispatch(session.id, now, now - STUCK_AFTER))
 
-    def _note_end(self, session: Session, error: str = "") -> None:
+    def _note_end(self, session: Session) -> None:
         """Note that nobody works on the session. If the database fails, the next attempt notes its own start."""
         with suppress(StorageError):
-            self._database.write(lambda tx: Sessions(tx).end_dispatch(session.id, error))
+            self._database.write(lambda tx: Sessions(tx).end_dispatch(session.id))
+
+    def _note_failure(self, session: Session, failures: int, error: str) -> None:
+        """Note the same of an attempt that failed, as did so many before."""
+        with suppress(StorageError):
+            self._database.write(lambda tx: Sessions(tx).fail_dispatch(session, failures, error))
 
     def _next_batch(self, tx: Transaction, session: Session, failures: int, error: str) -> TranscriptBatch:
         after = session.processed_until or 0
@@ -187,7 +199,8 @@ class Dispatcher:
         left_out = corrected(tx, agent.owner, [recorded.id for recorded in page.records])
         records, text = self._fit(page, agent, left_out)
         until = page.until if len(records) == len(page.records) else records[-1].id
-        return TranscriptBatch(session, until, text, agent, erasure_count(tx, agent.owner))
+        left = max(0, min(failures, self._halvings) - 1)
+        return TranscriptBatch(session, until, text, agent, erasure_count(tx, agent.owner), failures=left)
 
     def _fit(
         self, page: RecordPage, agent: AgentRow, left_out: Container[int]
@@ -230,7 +243,7 @@ class Dispatcher:
             or session.invalidated_at is None
             or session.processed_until != batch.session.processed_until
             or not sessions.is_first_marked(session)
-            or not sessions.mark_processed(session, batch.until)
+            or not sessions.mark_processed(session, batch.until, batch.failures)
         ):
             return None
         if memory_agent:
@@ -239,7 +252,6 @@ class Dispatcher:
             came_in = inbox_now(tx, self._clock)
             if batch.error:
                 Inbox(tx).put_dead(memory_agent.id, session.id, after, batch.until, batch.error, came_in)
-                sessions.forget_failures(session.id)
             else:
                 Inbox(tx).put(memory_agent.id, batch.text, session.id, after, batch.until, came_in)
                 self._lifecycle.wake(tx, memory_agent, now)

@@ -7,7 +7,8 @@
 An item is done only when its work is committed. A worker holds a lease on it, a token that nobody else has: every
 later step names the token, so a run that lost its lease to another worker can change nothing. An agent's items are
 handled in order, one at a time: only the first open item is ever due. A dead item does not block those behind it.
-Every change of the order is made with the agent's row locked.
+A retried one comes back to its place, but waits for the one that is leased. Every change of the order is made with
+the agent's row locked.
 
 Times go by the database's clock (`inbox_now`), so that a worker on a machine whose clock is wrong holds nothing
 up. That clock may be set back, too: what is due later than anything can be is due at once (`correct_times`).
@@ -105,11 +106,12 @@ class Inbox:
         return None
 
     def _lease(self, item_id: int, agent_id: str, token: str, now: datetime, ends: datetime) -> bool:
-        """Lease the item if it is still due and the first of its agent; else note that it is not the first."""
+        """Lease the item if it is still due and the first of its agent; else note that it is not the first. One
+        whose lease expired goes before those that came back to their place while it was leased."""
         before = self._tx.one(
-            "SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL AND id <> ? "
-            "AND (id < ? OR state = 'leased') LIMIT 1",
-            *(agent_id, item_id, item_id),
+            "SELECT 1 FROM inbox WHERE agent_id = ? AND due_at IS NOT NULL AND id <> ? AND (state = 'leased' "
+            "OR (id < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = ? AND state = 'leased'))) LIMIT 1",
+            *(agent_id, item_id, item_id, item_id),
         )
         if before:
             self._tx.run("UPDATE inbox SET due_at = ? WHERE id = ? AND state = 'pending'", _NOT_FIRST, item_id)
@@ -154,13 +156,16 @@ class Inbox:
         if self._step(lease, f"state = '{state}', error = ?, due_at = ?, lease = NULL", error, due):
             self._make_first_due(lease.item.agent_id, now)
 
-    def release(self, lease: Lease, reason: str, again: datetime) -> None:
-        """Put the item back until that time without counting the attempt: the cause lies elsewhere."""
-        self._step(
+    def release(self, lease: Lease, reason: str, now: datetime, delay: timedelta) -> None:
+        """Put the item back for so long without counting the attempt: the cause lies elsewhere."""
+        Agents(self._tx).lock([lease.item.agent_id])
+        released = self._step(
             lease,
             "state = 'pending', attempts = attempts - 1, error = ?, due_at = ?, lease = NULL",
-            *(reason, to_micros(again)),
+            *(reason, to_micros(now + delay)),
         )
+        if released:
+            self._make_first_due(lease.item.agent_id, now)
 
     def resume(self, now: datetime) -> None:
         """Make the items due that wait for the model: it may answer again, or its settings may be mended."""
@@ -220,7 +225,7 @@ class Inbox:
             *(_NOT_FIRST, *params, owner),
         )
         Agents(self._tx).lock({agent_id for _, agent_id in found})
-        return sum(
+        released = sum(
             self._tx.run(
                 "UPDATE inbox SET state = 'pending', lease = NULL, due_at = ?, "
                 "attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ? AND state = 'leased'",
@@ -228,6 +233,9 @@ class Inbox:
             )
             for found_id, _ in found
         )
+        for agent_id in {agent_id for _, agent_id in found}:
+            self._make_first_due(agent_id, now)
+        return released
 
     def rewrite(self, item_id: int, agent_id: str, text: str, now: datetime) -> None:
         """Give an item that is not done another text, without which it is done. A run that has it loses its lease.
@@ -238,12 +246,12 @@ class Inbox:
                 "state = CASE state WHEN 'leased' THEN 'pending' ELSE state END, lease = NULL WHERE id = ?",
                 *(text, to_micros(now), item_id),
             )
-            return
-        self._tx.run(
-            "UPDATE inbox SET state = 'done', text = '', error = '', due_at = NULL, lease = NULL, done_at = ? "
-            "WHERE id = ?",
-            *(to_micros(now), item_id),
-        )
+        else:
+            self._tx.run(
+                "UPDATE inbox SET state = 'done', text = '', error = '', due_at = NULL, lease = NULL, done_at = ? "
+                "WHERE id = ?",
+                *(to_micros(now), item_id),
+            )
         self._make_first_due(agent_id, now)
 
     def _make_first_due(self, agent_id: str, now: datetime) -> None:

@@ -169,7 +169,7 @@ class MemoryAgentRunner:
         except (DailyCapExceeded, StaleWrite, StorageFull) as error:
             reason = str(error).partition("\n")[0]
             log.warning("inbox item %s waits: %s", lease.item.id, reason)
-            self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._now(tx) + PAUSE))
+            self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._now(tx), PAUSE))
         except (ModelUnavailable, ModelUnusable) as error:
             self._wait(lease, error)
         except TEMPORARY_ERRORS:
@@ -383,7 +383,7 @@ class MemoryAgentRunner:
         prefix = UNUSABLE if isinstance(error, ModelUnusable) else WAITING
         reason = f"{prefix}{redact(str(error))}"[:MAX_ERROR_CHARS]
         log.warning("inbox item %s, next try in %.0f seconds: %s", lease.item.id, delay.total_seconds(), reason)
-        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._now(tx) + delay))
+        self._database.write(lambda tx: Inbox(tx).release(lease, reason, self._now(tx), delay))
 
     def _pause(self, lease: Lease, error: ModelUnavailable | ModelUnusable) -> timedelta:
         """Return how long this item waits until it is tried again: longer with each outage in a row, and as long
