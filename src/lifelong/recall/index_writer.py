@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -349,9 +350,10 @@ FileChange = tuple[int, int]
 
 
 class FileItem(NamedTuple):
-    """An item of a file, and when the file was changed so that it has it."""
+    """What is kept of an item of a file: a digest of its text, empty where the text is, and when the file was
+    changed so that it has it."""
 
-    item: Item
+    digest: bytes
     since: int
 
 
@@ -363,12 +365,16 @@ class SyncedFile(NamedTuple):
     is_read: bool = True
 
 
+Loaded = dict[Path, dict[str, Item]]
+"""The items of files that were read in this sync."""
+
+
 class FileSync:
     """Keep the files of one kind of one owner searchable: `files` lists them, `items` reads one. Where two files
     have an item of one ref, the one that was changed last counts; an empty text in one of them hides the item.
     With `alone`, no other home keeps such files of this owner, so what is not in ours is hidden; else only what
     was in ours before. A file that cannot be read or indexed is logged and tried again; its previous version
-    stays."""
+    stays. No text is kept: a file is read again where a text is needed."""
 
     def __init__(
         self,
@@ -389,10 +395,10 @@ class FileSync:
         self._items = items
         self._alone = alone
         self._read: dict[Path, SyncedFile] = {}
-        self._texts: dict[str, str] = {}  # of the indexed items, by ref
+        self._indexed: dict[str, bytes] = {}  # digests of the indexed texts, by ref
         self._failing: set[Path] = set()
         self._unlisted = False  # their folder could not be looked at
-        self._synced: tuple[int, dict[Path, FileChange]] | None = None
+        self._synced: int | None = None  # stands for the files and the index's version; none: not all was synced
         self._syncing = threading.Lock()
 
     def sync(self, versions: Mapping[str, int]) -> int:
@@ -406,7 +412,6 @@ class FileSync:
             return 0  # the next look reads the files again
 
     def _sync(self, versions: Mapping[str, int]) -> int:
-        erasures = self._database.read(lambda tx: erasure_count(tx, self._owner))  # before the files are read
         try:
             paths = self._files()
         except (OSError, JournalError) as error:
@@ -416,55 +421,62 @@ class FileSync:
             return 0
         self._unlisted = False
         found = {path: change for path in paths if (change := _change(path))}
-        version = versions.get(self._owner, 0)
-        if self._synced == (version, found):
+        now = hash((versions.get(self._owner, 0), frozenset(found.items())))
+        if self._synced == now:
             return 0
-        self._read = {path: self._read_file(path, change) for path, change in found.items()}
+        erasures = self._database.read(lambda tx: erasure_count(tx, self._owner))  # before the files are read
+        loaded: Loaded = {}
+        self._read = {path: self._read_file(path, change, loaded) for path, change in found.items()}
         indexed = self._database.read(lambda tx: Items(tx, self._owner).refs(self._kind))
         newest = _newest(self._read)
-        counts = {path: self._index_file(path, items, indexed, erasures) for path, items in newest.items()}
+        counts = {
+            path: self._index_file(path, digests, indexed, erasures, loaded) for path, digests in newest.items()
+        }
         all_indexed = None not in counts.values()
         hidden: set[str] = set()
         if all_indexed and all(file.items is not None for file in self._read.values()):
-            hidden = indexed if self._alone else indexed & (self._texts.keys() | _hidden(self._read))
+            hidden = indexed if self._alone else indexed & (self._indexed.keys() | _hidden(self._read))
             hidden = hidden.difference(*newest.values())
             self._hide(hidden)
         is_complete = all_indexed and all(file.is_read for file in self._read.values())
-        self._synced = (version, found) if is_complete else None
+        self._synced = now if is_complete else None
         return sum(changed or 0 for changed in counts.values()) + len(hidden)
 
-    def _read_file(self, path: Path, change: FileChange) -> SyncedFile:
+    def _read_file(self, path: Path, change: FileChange, loaded: Loaded) -> SyncedFile:
         known = self._read.get(path)
         if known and known.changed == change and known.is_read:
             return known
         before = (known and known.items) or {}
         try:
-            items = {item.ref: FileItem(item, change[0]) for item in self._items(path)}
+            items = loaded[path] = {item.ref: item for item in self._items(path)}
         except (OSError, LifelongError, ValueError) as error:
             if not known or known.is_read:
                 log.warning("%s cannot be read; its previous version stays: %s", path.name, error)
             return SyncedFile(change, known.items if known else None, is_read=False)
-        same = {
-            ref: before[ref]
-            for ref in items.keys() & before.keys()
-            if before[ref].item.text == items[ref].item.text
-        }
-        return SyncedFile(change, items | same)
+        read = {ref: FileItem(_digest(item.text), change[0]) for ref, item in items.items()}
+        same = {ref: before[ref] for ref in read.keys() & before.keys() if before[ref].digest == read[ref].digest}
+        return SyncedFile(change, read | same)
 
-    def _index_file(self, path: Path, items: dict[str, Item], indexed: set[str], erasures: int) -> int | None:
-        """Return how many items came or changed; none where the database refuses the file's items."""
-        new = {ref: it for ref, it in items.items() if ref not in indexed or self._texts.get(ref) != it.text}
+    def _index_file(
+        self, path: Path, digests: dict[str, bytes], indexed: set[str], erasures: int, loaded: Loaded
+    ) -> int | None:
+        """Return how many items came or changed; none where the file cannot be read again, or the database refuses
+        its items."""
+        refs = {ref for ref, it in digests.items() if ref not in indexed or self._indexed.get(ref) != it}
         try:
+            if refs and path not in loaded:
+                loaded[path] = {item.ref: item for item in self._items(path)}
+            new = {ref: loaded[path][ref] for ref in refs if ref in loaded[path]}
             changed = self._database.write(lambda tx: self._index(tx, new, indexed, erasures)) if new else 0
-        except (StorageUnavailable, StorageBusy, StorageFull, StorageCorrupt):
+        except (StorageUnavailable, StorageBusy, StorageFull, StorageCorrupt, ErasedMeanwhile):
             raise
-        except (StorageError, ValueError) as error:
+        except (OSError, LifelongError, ValueError) as error:
             if path not in self._failing:
                 log.warning("%s: indexing failed; its previous version stays: %s", path.name, error)
             self._failing.add(path)
             return None
         self._failing.discard(path)
-        self._texts |= {ref: item.text for ref, item in new.items()}
+        self._indexed |= {ref: _digest(item.text) for ref, item in new.items()}
         return changed
 
     def _index(self, tx: Transaction, new: dict[str, Item], indexed: set[str], erasures: int) -> int:
@@ -479,25 +491,30 @@ class FileSync:
         if refs:
             self._database.write(lambda tx: Items(tx, self._owner).hide(self._kind, refs, self._clock()))
         for ref in refs:
-            self._texts.pop(ref, None)
+            self._indexed.pop(ref, None)
 
 
-def _newest(files: dict[Path, SyncedFile]) -> dict[Path, dict[str, Item]]:
-    """Return the items that count of each file: of two with one ref, the one that was changed last."""
+def _newest(files: dict[Path, SyncedFile]) -> dict[Path, dict[str, bytes]]:
+    """Return the digests of the items that count of each file: of two with one ref, the one that was changed
+    last."""
     newest: dict[str, tuple[Path, FileItem]] = {}
     hidden = _hidden(files)
     for path, file in files.items():
         for ref, one in (file.items or {}).items():
             if ref not in hidden and (ref not in newest or one.since > newest[ref][1].since):
                 newest[ref] = path, one
-    counts: dict[Path, dict[str, Item]] = {path: {} for path in files}
+    counts: dict[Path, dict[str, bytes]] = {path: {} for path in files}
     for ref, (path, one) in newest.items():
-        counts[path][ref] = one.item
+        counts[path][ref] = one.digest
     return counts
 
 
 def _hidden(files: dict[Path, SyncedFile]) -> set[str]:
-    return {ref for file in files.values() for ref, one in (file.items or {}).items() if not one.item.text}
+    return {ref for file in files.values() for ref, one in (file.items or {}).items() if not one.digest}
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() if text else b""
 
 
 def _change(path: Path) -> FileChange | None:
