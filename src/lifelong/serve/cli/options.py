@@ -27,8 +27,24 @@ DEFAULT_USER = "default"
 AGENT_ID = re.compile(r"[0-9a-f]{32}")
 DOCUMENT_ID = re.compile(r"d[0-9a-f]{8,23}", re.IGNORECASE)
 
+
+
+def parse_path(text: str | Path) -> Path:
+    """Return a path. An empty one, as of a variable that is not set, would be the current folder."""
+    if not str(text).strip():
+        raise typer.BadParameter("The path is empty. Name a file or a folder")
+    return Path(text)
+
+
 HomeOption = Annotated[
-    Path, typer.Option("--home", envvar="LIFELONG_HOME", help="The folder the memory lives in.", metavar="FOLDER")
+    Path,
+    typer.Option(
+        "--home",
+        envvar="LIFELONG_HOME",
+        help="The folder the memory lives in.",
+        parser=parse_path,
+        metavar="FOLDER",
+    ),
 ]
 UserOption = Annotated[str, typer.Option("--user", help="Whose memory.", metavar="NAME")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
