@@ -120,7 +120,7 @@ def test_an_empty_path_is_not_the_current_folder(
 def test_a_backup_to_nowhere_is_a_sentence(home: Path, tmp_path: Path, line: Line, target: str) -> None:
     before = sorted(tmp_path.rglob("*"))
     answer = line("backup", target, "--home", home)
-    assert answer.code == 1
+    assert answer.code == (2 if target.startswith("~") else 1)
     assert answer.err.startswith("lifelong: ")
     assert len(answer.err.strip().splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
@@ -158,7 +158,7 @@ def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path, line: Line
     with Memory.open(tmp_path / "restored") as memory:
         assert "I moved to Lisbon." in memory.sessions.transcript(memory.agents.list()[0])
     again = line("backup", target, "--home", home, "--json")
-    assert again.code == 1
+    assert again.code == 2
     assert "exists already" in json.loads(again.err)["message"]
     assert json.loads(
         CliRunner().invoke(app, ["backup", str(tmp_path / "b.db"), "--home", str(home), "--json"]).output

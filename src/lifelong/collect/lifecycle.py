@@ -92,7 +92,9 @@ class Lifecycle:
         self.error = ""
         if failed:
             self.error = f"{len(failed)} agent(s) could not be put to sleep, and are tried again. See the log."
-            log.error("%d agent(s) could not be moved on and stay as they are; the first: %s", len(failed), failed[0])
+            log.error(
+                "%d agent(s) could not be moved on and stay as they are; the first: %s", len(failed), failed[0]
+            )
         return LifecycleResult(tuple(reached["sleeping"]), tuple(reached["dead"]))
 
     def _due(self, now: datetime) -> Iterator[str]:

@@ -263,7 +263,7 @@ def scan(
     user: UserOption = DEFAULT_USER,
     as_json: JsonOption = False,
 ) -> None:
-    """Look for secrets that are stored, e.g. by an older version. Exits with 1 if any are left.
+    """Look for secrets that are stored, such as by an older version. Exits with 1 if any are left.
 
     They are listed by place and kind, and never shown. Backups are not looked at.
 
