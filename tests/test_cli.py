@@ -90,11 +90,37 @@ def test_an_empty_file_is_no_memory(tmp_path: Path, line: Line) -> None:
     assert "There is no memory at" in answer.err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["import", ""],
+        ["backup", ""],
+        ["restore", " "],
+        ["export", ""],
+        ["init", "--home", ""],
+        ["list", "--home="],
+        ["demo", "--home", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_path_is_not_the_current_folder(
+    home: Path, tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """A variable that is not set must not make a home, or an import, of where somebody stands."""
+    monkeypatch.setenv("LIFELONG_HOME", str(home))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    answer = line(*words)
+    assert (answer.code, answer.out) == (2, "")
+    assert "The path is empty. Name a file or a folder." in answer.err
+    assert list(Path.cwd().iterdir()) == []
+
+
 @pytest.mark.parametrize("target", ["~nosuchuser/x.db", "n" * 300 + ".db", "no/such/folder/x.db"])
 def test_a_backup_to_nowhere_is_a_sentence(home: Path, tmp_path: Path, line: Line, target: str) -> None:
     before = sorted(tmp_path.rglob("*"))
     answer = line("backup", target, "--home", home)
-    assert answer.code == 1
+    assert answer.code == (2 if target.startswith("~") else 1)
     assert answer.err.startswith("lifelong: ")
     assert len(answer.err.strip().splitlines()) == 1
     assert sorted(tmp_path.rglob("*")) == before
@@ -132,7 +158,7 @@ def test_a_backup_can_be_opened_as_a_home(home: Path, tmp_path: Path, line: Line
     with Memory.open(tmp_path / "restored") as memory:
         assert "I moved to Lisbon." in memory.sessions.transcript(memory.agents.list()[0])
     again = line("backup", target, "--home", home, "--json")
-    assert again.code == 1
+    assert again.code == 2
     assert "exists already" in json.loads(again.err)["message"]
     assert json.loads(
         CliRunner().invoke(app, ["backup", str(tmp_path / "b.db"), "--home", str(home), "--json"]).output

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import get_args
@@ -131,7 +133,7 @@ def test_add_stores_all_messages_or_none(home: Path, line: Line) -> None:
         answer = line(
             "add", "--agent", "cli/mara/lines", "--json", piped='{"role": "user", "content": "x"}\n' + bad
         )
-        assert answer.code == 1
+        assert answer.code == 2
         assert why in json.loads(answer.err)["message"]
     with Memory.open(home) as memory:
         assert memory.sessions.history(memory.agent(User("cli", "mara", "lines"))) == []
@@ -154,7 +156,7 @@ def test_a_text_that_only_looks_like_json_is_a_text(home: Path, line: Line, text
 def test_broken_messages_are_not_stored_as_a_text(home: Path, line: Line, text: str) -> None:
     """C7: from standard input and on the line; --plain stores them."""
     for answer in (line("add", piped=text), line("add", text)):
-        assert answer.code == 1
+        assert answer.code == 2
         assert "is not JSON, so nothing was stored" in answer.err
         assert "--plain" in answer.err
     with Memory.open(home) as memory:
@@ -168,7 +170,7 @@ def test_nothing_said_is_not_stored(home: Path, line: Line) -> None:
     for words, piped in (([""], ""), (["   "], ""), ([], " \n"), (["", "--end"], "")):
         answer = line("add", *words, "--agent", "cli/mara/main", piped=piped)
         assert (answer.code, answer.err) == (
-            1,
+            2,
             "lifelong: There is no text. Write it on the line, or pipe it in.\n",
         )
     with Memory.open(home) as memory:
@@ -419,6 +421,7 @@ def test_about_shows_everything_of_a_name(home: Path, line: Line) -> None:
     assert [one["name"] for one in found["relations"]] == ["Ana"]
     assert SAID[1] in [one["text"] for one in found["records"]]
     shown = line.done("about", "Mara").out
+    assert shown.startswith("Mara  ~/memory/people/mara\n")
     assert shown.index("Facts") < shown.index("Related to") < shown.index("Recent records")
     assert "Nothing is known about 'Zzz'" in line.done("about", "Zzz").out
 
@@ -473,25 +476,25 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
     [
         (["documents", "read", "no/where"], 1, "See: lifelong documents tree"),
         (["documents", "read", "../../etc/passwd"], 1, "lifelong: "),
-        (["documents", "write", "no/where", "x"], 1, "Make that first: lifelong documents write no"),
-        (["documents", "write", "/", "x"], 1, "A slug must not be empty"),
+        (["documents", "write", "no/where", "x"], 2, "Make that first: lifelong documents write no"),
+        (["documents", "write", "/", "x"], 2, "A slug must not be empty"),
         (["add", "x", "--agent", "a/b"], 1, "a new one is named like cli/mara/main. See: lifelong agents"),
         (["documents", "write", "d0123456789", "x"], 1, "See: lifelong documents tree"),
-        (["documents", "write", "memory/new", "x", "--version", "3"], 1, "Leave --version out"),
-        (["documents", "diff", "memory", "1", "9"], 1, "lifelong: "),
+        (["documents", "write", "memory/new", "x", "--version", "3"], 2, "Leave --version out"),
+        (["documents", "diff", "memory", "1", "9"], 2, "lifelong: "),
         (["documents", "rollback"], 2, "Name a changeset"),
         (["documents", "rollback", "1", "--to", "2026-01-01"], 2, "Name a changeset"),
         (["documents", "rollback", "999"], 1, "See: lifelong documents history"),
         (["sessions", "show", "nothing"], 1, "See: lifelong sessions list"),
         (["inbox", "retry", "999"], 1, "See: lifelong inbox list"),
         (["inbox", "release", "999"], 1, "See: lifelong inbox list"),
-        (["inbox", "release"], 1, "Name one item, or --all"),
+        (["inbox", "release"], 2, "Name one item, or --all"),
         (["inbox", "list", "--state", "lost"], 2, "pending, leased, done, dead"),
-        (["notes", "show", "../x"], 1, "cannot be"),
-        (["notes", "store", "w", "../x", "text"], 1, "cannot be"),
-        (["experiences", "add", "short"], 1, "at least 20 characters"),
-        (["journal", "remember", " "], 1, "nothing to remember"),
-        (["journal", "remember", "x", "--category", "a b"], 1, "cannot be a category"),
+        (["notes", "show", "../x"], 2, "cannot be"),
+        (["notes", "store", "w", "../x", "text"], 2, "cannot be"),
+        (["experiences", "add", "short"], 2, "at least 20 characters"),
+        (["journal", "remember", " "], 2, "nothing to remember"),
+        (["journal", "remember", "x", "--category", "a b"], 2, "cannot be a category"),
         (["serch", "x"], 2, "Did you mean 'search'"),
         (["documents", "reed", "x"], 2, "'read'? See: lifelong documents --help"),
         (["health", "--nonsense"], 2, "See: lifelong health --help"),
@@ -507,7 +510,15 @@ def test_documents_are_read_written_compared_and_taken_back(home: Path, line: Li
         ),
         (["--user", "work", "list"], 2, "--user stands after the command, as in: lifelong list --user"),
         (["about", " "], 2, "There is no name"),
-        (["receipt", "banana"], 1, "Unknown record id 'banana'. Use an id like r33."),
+        (["add", ""], 2, "There is no text"),
+        (["add", '{"role": "user", "content": ""}'], 2, "so nothing was stored"),
+        (["correct", "r1", ""], 2, "lifelong: "),
+        (["search", ""], 2, "There is no question"),
+        (["add", "x", "--at", "0001-01-01T00:00+14:00"], 2, "The year 1 is out of range"),
+        (["add", "x", "--at", "soon"], 2, "is not a time"),
+        (["inbox", "release", "99999999999999999999"], 2, "An inbox item cannot have the id"),
+        (["token", "create", "--user", "ingrid", "--scope", "admin"], 2, "An admin token is for the whole home"),
+        (["receipt", "banana"], 2, "Unknown record id 'banana'. Use an id like r33."),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
@@ -586,7 +597,7 @@ def test_notes_are_compacted_and_restored(home: Path, line: Line, monkeypatch: p
     """O33, K1: by a model, above the threshold of the settings; undone from the archive. What cannot be done says
     why, and what to do."""
     answer = line("notes", "compact", "nobody")
-    assert answer.code == 1
+    assert answer.code == 2
     assert "nobody keeps no notes. See: lifelong notes list" in answer.err
     line.done("notes", "store", "tester", "suite", "The suite takes 7 minutes.")
     assert "Nothing was compacted: no model is configured" in line.done("notes", "compact", "tester").out
@@ -627,9 +638,32 @@ def test_agents_sessions_and_receipts(home: Path, line: Line) -> None:
     told = line.done("sessions", "show", session["id"], "--after", 3, "--json").json
     assert [one["record_id"] for one in told["receipts"]] == [4]
     assert line.done("inbox", "list", "--json").json[0]["state"] == "done"
+    assert "r1 to r4" in line.done("inbox", "list").out
     assert line.done("inbox", "list", "--state", "dead").out.startswith("There is nothing in it")
     assert line.done("inbox", "retry", "--json").json == {"retried": 0}
     assert line.done("inbox", "release", "--all", "--json").json == {"released": 0}
+
+
+def test_an_item_of_the_inbox_names_its_own_records(home: Path, line: Line) -> None:
+    """Not those of another user, which came before."""
+    (added,) = line.done("add", "I like tea.", "--user", "ingrid", "--end", "--json").json["ids"]
+    line.done("organize", "--user", "ingrid")
+    assert f"{added} to {added}" in line.done("inbox", "list", "--user", "ingrid").out
+
+
+def test_a_name_that_is_known_from_relations_alone_begins_with_it(home: Path, line: Line) -> None:
+    assert line.done("about", "Atlas").out.startswith("Atlas")
+
+
+def test_warnings_are_in_the_error_that_a_program_reads(home: Path, tmp_path: Path) -> None:
+    """Standard error is JSON alone."""
+    home.chmod(0o777)
+    words = ("documents", "read", "no/where", "--json", "--home", str(home))
+    run = subprocess.run([sys.executable, "-m", "lifelong", *words], capture_output=True, text=True, check=False)
+    home.chmod(0o700)
+    told = json.loads(run.stderr)
+    assert told["error"] == "DocumentNotFound"
+    assert any("Others may write to" in warning for warning in told["warnings"])
 
 
 def test_health_stats_ledger_doctor_verify_and_rebuild(home: Path, line: Line) -> None:
@@ -673,7 +707,7 @@ def test_red_health_and_the_doctor_exit_with_1(home: Path, line: Line, monkeypat
 def test_serve_and_mcp_check_before_they_begin(home: Path, tmp_path: Path, line: Line) -> None:
     """S8: off loopback without a token nothing is served."""
     refused = line("serve", "--host", "0.0.0.0", "--port", 0)
-    assert refused.code == 1
+    assert refused.code == 2
     assert refused.err.startswith("lifelong: ")
     assert "There is no memory at" in line("serve", "--home", tmp_path / "none").err
     assert "There is no memory at" in line("mcp", "--home", tmp_path / "none").err

@@ -82,7 +82,7 @@ def test_init_leaves_what_is_there(
     (home / "lifelong.toml").write_text("[collect]\nturn_threshold = 8\n", encoding="utf-8")
     before = files(home)
     answer = line("init", "--home", home)
-    assert answer.code == 1
+    assert answer.code == 2
     assert "left as it is" in answer.err
     assert files(home) == before
     assert "is a file" in line("init", "--home", home / "lifelong.toml").err
@@ -107,7 +107,7 @@ def test_a_database_is_kept_where_a_backup_takes_its_place(home: Path, copy: Pat
     line.done("add", "I moved on.", "--agent", "cli/mara/main", "--home", home)
     before = files(home)
     refused = line("restore", copy, "--home", home)
-    assert refused.code == 1
+    assert refused.code == 2
     assert "--force" in refused.err
     assert files(home) == before
     told = line.done("restore", copy, "--home", home, "--force", "--json").json
@@ -121,7 +121,7 @@ def test_a_database_in_use_is_no_backup(home: Path, tmp_path: Path, line: Line) 
     with Memory.open(home) as memory:
         memory.append(memory.agent(MARA), UserMessage("I moved on."))
         answer = line("restore", home / "lifelong.db", "--home", tmp_path / "new")
-    assert answer.code == 1
+    assert answer.code == 2
     assert "lifelong.db-wal" in answer.err
     assert "`lifelong backup`" in answer.err
     assert not (tmp_path / "new").exists()
@@ -142,7 +142,7 @@ def test_a_home_that_somebody_works_with_is_left_alone(home: Path, copy: Path, l
             with (home / "lifelong.db").open("r+b") as file:
                 file.write(b"nonsense" * 100)
         answer = line("restore", copy, "--home", home, "--force")
-        assert answer.code == 1
+        assert answer.code == 2
         assert "Another process works with" in answer.err
         assert not list(home.glob(".restore-*"))
         other.communicate("\n")
@@ -184,7 +184,7 @@ def test_what_is_no_sound_backup_is_never_put_in_place(home: Path, copy: Path, l
     file = broken(copy, how)
     before = files(home)
     answer = line("restore", file, "--home", home, "--force")
-    assert answer.code == 1
+    assert answer.code == (2 if how == "missing" else 1)
     assert str(file) in answer.err
     assert ".restore-" not in answer.err
     assert len(answer.err.strip().splitlines()) == 1

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -24,6 +25,7 @@ from lifelong import Memory, User, UserMessage
 from lifelong.errors import InputError
 from lifelong.redaction import has_secret
 from lifelong.serve.demo import QUESTIONS, _tree, demo
+from lifelong.serve.init import make_home
 from lifelong.serve.samples import DAYS, PLANTED, SECRETS, sample_sessions
 from lifelong.types import SystemMessage, ToolCall, ToolResult
 from tests.conftest import everything
@@ -216,6 +218,31 @@ def test_a_memory_that_somebody_works_with_is_left_alone(tmp_path: Path, setting
     assert sorted(home.iterdir()) == before
     with Memory.open(home) as memory:
         assert [agent.cache_key for agent in memory.agents.list()] == ["/connectors/cli/ada/main"]
+
+
+def _another_user(home: Path) -> None:
+    with Memory.open(home, "ingrid") as memory:
+        memory.add("I moved to Bergen.")
+
+
+def _a_token(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.store.tokens.create("ingrid")
+
+
+def _a_document(home: Path) -> None:
+    with Memory.open(home) as memory:
+        memory.documents.write(slug="plans", title="Plans", body="Buy a boat.")
+
+
+@pytest.mark.parametrize("begin", [_another_user, _a_token, _a_document])
+def test_a_home_that_anybody_uses_gets_no_samples(tmp_path: Path, begin: Callable[[Path], None]) -> None:
+    home = make_home(tmp_path / "home").path
+    begin(home)
+    with pytest.raises(InputError, match="holds another memory"):
+        demo(home, Console(quiet=True), pace=0)
+    with Memory.open(home) as memory:
+        assert not memory.agents.list()
 
 
 # What a person sees

@@ -88,7 +88,7 @@ def test_json_has_the_report_and_the_proof_without_the_words(home: Path, line: L
     assert told.json["proof"]["found"] == []
     assert told.json["proof"]["words"] > 0
     (stone,) = [one for one in line.done("forgotten", "--json").json if one["kind"] == "record"]
-    assert (stone["ref"], stone["author"]) == ("1", "person")
+    assert (stone["ref"], stone["author"]) == ("r1", "person")
 
 
 def test_without_a_proof_nothing_is_looked_for(home: Path, line: Line) -> None:
@@ -118,10 +118,10 @@ def test_a_session_an_agent_a_document_and_a_range_of_time_can_be_named(home: Pa
         (["r1", "--everything"], 2, "--everything takes nothing beside it but --user."),
         (["--everything"], 2, "Nobody can be asked here."),
         (["r99", "--yes"], 1, "Nothing remembered has the id 'r99'."),
-        (["--matching", "?!", "--yes"], 1, "has no word that could be looked for."),
+        (["--matching", "?!", "--yes"], 2, "has no word that could be looked for."),
         (["--session", "x", "--yes"], 1, "See: lifelong sessions list"),
         (["--agent", "a/b/c", "--yes"], 1, "See: lifelong agents"),
-        (["--since", "2026-02-01", "--until", "2026-01-01", "--yes"], 1, "The range of time is empty"),
+        (["--since", "2026-02-01", "--until", "2026-01-01", "--yes"], 2, "The range of time is empty"),
         (["memory/nowhere", "--yes"], 1, "No document of this user lies at ~/memory/nowhere."),
     ],
 )

@@ -417,7 +417,8 @@ def test_one_agent_of_an_unknown_kind_does_not_stop_the_others(
     [entry] = caplog.records
     assert entry.levelno == logging.ERROR
     assert broken in entry.getMessage()
-    assert "stays as it is" in entry.getMessage()
+    assert "stay as they are" in entry.getMessage()
+    assert memory.admin.health().status == "yellow"
     assert "cannot be of the kind 'martian'" in entry.getMessage()
     row = database.read(lambda tx: tx.one("SELECT state, kind FROM agents WHERE id = ?", broken))
     assert row == ("active", "martian")

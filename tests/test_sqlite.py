@@ -857,6 +857,35 @@ def test_a_file_that_may_not_grow_is_said_with_what_to_do(tmp_path: Path) -> Non
         assert [recorded.id for recorded in memory.sessions.history(alice)] == [first, last]
 
 
+def test_work_stops_where_nothing_can_be_written_and_says_so_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C10: not a line a session, and no success."""
+    with Memory.open(tmp_path) as memory:
+        for channel in "abc":
+            agent = memory.agent(User("cli", "ada", channel))
+            memory.append(agent, UserMessage("I like tea."))
+            memory.end_session(agent)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        try:
+            with pytest.raises(StorageUnavailable, match="Nothing was changed; check the disk"):
+                memory.organize()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert caplog.messages == []
+        assert memory.organize().finished == 3
+
+
+def test_health_says_that_no_room_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory.open(tmp_path) as memory:
+        assert memory.admin.health().status == "green"
+        monkeypatch.setattr("lifelong.home.free_bytes", lambda place: 0)
+        health = memory.admin.health()
+        assert health.status == "yellow"
+        assert f"There is no room left in {tmp_path}" in health.reasons[0]
+
+
 def append_until_full(memory: Memory, agent: Agent) -> tuple[list[int], StorageFull]:
     acknowledged: list[int] = []
     while len(acknowledged) < 10_000:

@@ -228,7 +228,7 @@ def test_the_commands(tmp_path: Path, line: Line) -> None:
         assert store.tokens.grant(secret) is None
         store.tokens.log_write(Grant(token=again["id"]), "backup", "", [], "done")
     assert line.done("token", "log", "--home", home, "--json").json[0]["operation"] == "backup"
-    assert line("token", "create", "--home", home).code == 1
+    assert line("token", "create", "--home", home).code == 2
 
 
 # Over HTTP

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 LINKED_AWAY = "it is a link that points out of its folder; put the file itself there"
+MIN_FREE_BYTES = 1 << 20  # that a database needs to do anything at all
 NOT_A_FILE = "it is not a file; remove it"
 
 
@@ -123,6 +126,14 @@ def read_own(path: Path, root: Path) -> bytes:
 def _check_inside(path: Path, root: Path) -> None:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise OSError(errno.ELOOP, LINKED_AWAY, str(path))
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how much room is left for the owner's files; a lot where nobody can say."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return sys.maxsize
 
 
 def open_to_others(path: Path, allowed: int = 0o700) -> str:

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from lifelong.disk import make_folder, open_to_others
+from lifelong.disk import MIN_FREE_BYTES, free_bytes, make_folder, open_to_others
 from lifelong.errors import StorageUnavailable
 from lifelong.validation import is_user_name, validate_path, validate_user
 
@@ -55,6 +55,12 @@ class Home:
             private = 700 if place.is_dir() else 600
             found.append(f"Others may read {place} (mode {mode}). Run: chmod {private} {place}")
         return found
+
+    def full(self) -> str:
+        """Return a sentence where hardly any room is left, so that nothing can be stored or organized."""
+        if free_bytes(self.path) >= MIN_FREE_BYTES:
+            return ""
+        return f"There is no room left in {self.path}, so nothing can be stored or organized. Free some space."
 
     def check(self) -> None:
         """Say why this cannot be a home, before anything is made or read."""

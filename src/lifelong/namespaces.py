@@ -39,7 +39,14 @@ from lifelong.types import (
     StoredRecord,
     ToolCall,
 )
-from lifelong.validation import validate_count, validate_name, validate_path, validate_position, validate_time
+from lifelong.validation import (
+    validate_count,
+    validate_item_id,
+    validate_name,
+    validate_path,
+    validate_position,
+    validate_time,
+)
 
 if TYPE_CHECKING:
     from lifelong.forget.audit import Audit
@@ -231,6 +238,10 @@ class InboxView(_Namespace):
             raise InputError(f"Unknown state {unknown[0]!r:.200}. Use some of: {', '.join(get_args(ItemState))}.")
         return self._read(lambda tx: Inbox(tx).find(self._user, states, validate_count(limit, "The limit")))
 
+    def first_record(self, item: InboxItem) -> int:
+        """Return the number of the first record in an item; that of the last where the others were forgotten."""
+        return self._read(lambda tx: History(tx).first_id(item.session_id, item.after)) or item.until
+
     def counts(self) -> dict[ItemState, int]:
         """Return how many items are in each state, without the states that have none."""
         return self._read(lambda tx: Inbox(tx).counts(self._user))
@@ -255,7 +266,7 @@ class InboxView(_Namespace):
         return self._change(lambda tx, now: Inbox(tx).release_held(self._user, now, item_id))
 
     def _get(self, item_id: int) -> InboxItem:
-        validate_position(item_id, "The item's id")
+        validate_item_id(item_id)
         return self._read(lambda tx: Inbox(tx).get(self._user, item_id))
 
     def _change(self, work: Callable[[Transaction, datetime], int]) -> int:

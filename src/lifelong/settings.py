@@ -7,7 +7,7 @@ and arguments. An unknown key is an error that names the nearest known one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
@@ -490,6 +490,17 @@ def _parse_list(name: str, value: str) -> object:
         ) from error
 
 
+def _nearest(key: str, known: Collection[str]) -> str:
+    """Return the setting that may be meant, if any. A section that both have makes two keys no more alike."""
+    from difflib import get_close_matches
+
+    nearest = next(iter(get_close_matches(key, known, n=1)), "")
+    section, _, name = key.rpartition(".")
+    if section and nearest.startswith(f"{section}."):
+        return nearest if get_close_matches(name, [nearest.removeprefix(f"{section}.")]) else ""
+    return nearest
+
+
 def _check_known(sections: Mapping[str, object], source: str) -> None:
     known = known_keys()
     for section, keys in sections.items():
@@ -497,10 +508,8 @@ def _check_known(sections: Mapping[str, object], source: str) -> None:
             raise ConfigError(_explain_section(section, source))
     for key in _flatten(sections):
         if key not in known:
-            import difflib
-
-            nearest = difflib.get_close_matches(key, known, n=1)
-            advice = f"Did you mean {nearest[0]!r}?" if nearest else "See: lifelong config"
+            nearest = _nearest(key, known)
+            advice = f"Did you mean {nearest!r}?" if nearest else "See: lifelong config"
             if key == "user":
                 advice = "A command says whose memory it uses with --user; --home is LIFELONG_HOME."
             raise ConfigError(f"Unknown setting {key!r} in {source}. {advice}")

@@ -121,7 +121,9 @@ class Tokens:
         user whose memory they reach; the user need not hold anything yet."""
         if scope not in SCOPES:
             raise InputError(f"Unknown scope {scope!r:.100}. Use one of: {', '.join(SCOPES)}.")
-        if user or scope != "admin":
+        if scope == "admin" and user:
+            raise InputError("An admin token is for the whole home. Leave the user out, or use the scope write.")
+        if scope != "admin":
             if not user:
                 raise InputError(f"A token to {scope} is for one user. Name the user, or make an admin token.")
             validate_user(user)

@@ -90,6 +90,13 @@ def validate_position(value: object, what: str) -> int:
     return value
 
 
+def validate_item_id(value: object) -> int:
+    """Return the id of an inbox item."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise InputError(f"An inbox item cannot have the id {_shown(value)}. See: lifelong inbox list")
+    return value
+
+
 def validate_count(value: object, what: str, least: int = 0, most: int = MAX_COUNT) -> int:
     """Return a number of things that are asked for."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:

@@ -263,6 +263,7 @@ class SharedParts:
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does for every user; some are empty."""
         notes = [self.organizer.blocked_reason(), *self.organizer.status_notes(), self.dispatcher.error]
+        notes += [self.lifecycle.error, self.home.full()]
         return [*notes, *self.repair.status_notes(), *self.background.status_notes()]
 
     def _appended(self, owner: str, agent_id: str) -> None:

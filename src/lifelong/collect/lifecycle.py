@@ -41,6 +41,7 @@ class Lifecycle:
         self._is_busy = is_busy
         self._idle_after = idle_after
         self._dead_after = dead_after
+        self.error = ""
 
     def sleep_due(self, now: datetime) -> datetime:
         """Return when an agent that is active now may fall asleep."""
@@ -74,19 +75,26 @@ class Lifecycle:
 
     def advance(self, now: datetime, owner: str | None = None) -> LifecycleResult:
         """Act on every deadline of the home that has come, each in a short transaction, and return what became of
-        this owner's agents, or of all. An agent that cannot be moved on is logged and left as it is; a database
-        that is busy, full or unreachable stops the call."""
+        this owner's agents, or of all. Agents that cannot be moved on are left as they are, and named in the log
+        and in `error`; a database that is busy, full or unreachable stops the call."""
         reached: dict[AgentState, list[str]] = {"sleeping": [], "dead": []}
+        failed: list[str] = []
         for agent_id in self._due(now):
             try:
                 agent = self._database.write(partial(self._step, agent_id=agent_id, now=now))
             except TEMPORARY_ERRORS:
                 raise
             except LifelongError as error:
-                log.error("agent %s could not be moved on and stays as it is: %s", agent_id, error)
+                failed.append(f"agent {agent_id}: {error}")
                 continue
             if agent and owner in (None, agent.owner):
                 reached[agent.state].append(agent.id)
+        self.error = ""
+        if failed:
+            self.error = f"{len(failed)} agent(s) could not be put to sleep, and are tried again. See the log."
+            log.error(
+                "%d agent(s) could not be moved on and stay as they are; the first: %s", len(failed), failed[0]
+            )
         return LifecycleResult(tuple(reached["sleeping"]), tuple(reached["dead"]))
 
     def _due(self, now: datetime) -> Iterator[str]:

@@ -18,7 +18,17 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 
-from lifelong.disk import files_below, make_folder, names_in, open_own, read_own, sync, write_all
+from lifelong.disk import (
+    LINKED_AWAY,
+    NOT_A_FILE,
+    files_below,
+    make_folder,
+    names_in,
+    open_own,
+    read_own,
+    sync,
+    write_all,
+)
 from lifelong.errors import JournalError
 from lifelong.types import new_id
 
@@ -223,6 +233,9 @@ def _link(source: Path, target: Path) -> None:
 def failed(verb: str, path: Path, error: OSError) -> JournalError:
     """Return the error for a file of the user that could not be read, changed or locked."""
     changed = "" if verb == "read" else " Nothing was changed."
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    step = "Free some space and try again." if is_full else "Check the file's permissions and try again."
-    return JournalError(f"{path} could not be {verb}: {error.strerror or error}.{changed} {step}")
+    step = "Check the file's permissions and try again."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        step = "Free some space and try again."
+    elif error.strerror in (LINKED_AWAY, NOT_A_FILE):  # which say what to do
+        step = ""
+    return JournalError(f"{path} could not be {verb}: {error.strerror or error}.{changed} {step}".rstrip())

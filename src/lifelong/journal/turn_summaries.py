@@ -23,7 +23,7 @@ from lifelong.collect.descriptors import is_foreground, target
 from lifelong.collect.history import History, RecordPage
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import JournalError, LifelongError
+from lifelong.errors import TEMPORARY_ERRORS, JournalError, LifelongError
 from lifelong.journal.files import IDENTITY_FILE
 from lifelong.journal.records import JournalRecord, summary_id
 from lifelong.journal.rows import JournalRows, PendingSession
@@ -146,6 +146,10 @@ class TurnSummaries:
             except LifelongError as error:
                 self.error = str(error)
                 self._touched.add(session.agent_id)
+                if isinstance(error, TEMPORARY_ERRORS):  # then no other session can be written, either
+                    self._touched |= touched
+                    log.info("turns are not in the journal yet: %s", error)  # the work that follows fails, too
+                    break
                 log.error("turns of session %s are not in the journal yet: %s", session.session_id, error)
         return written
 

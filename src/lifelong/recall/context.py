@@ -178,7 +178,7 @@ class ContextBuilder:
                 again = self._recent(conversation, tokens, context, shown, explain=True)[0] if explain else recent
                 context.add(recent, again)
             except JournalError as error:
-                log.warning("the context has no journal, and everything else: %s", error)
+                log.warning("the context comes without the journal: %s", error)
         self._log(log_hits, [*shown, *(Scored(public_id("journal", one), 0.0, 0) for one in sorted(journal))])
         return str(context)
 

@@ -69,7 +69,7 @@ def demo(home: Path, console: Console, *, pace: float = SECONDS_BETWEEN_RECORDS)
     clock = _Clock(utc_now() - timedelta(days=DAYS + 1))  # the journal begins when it is first opened
     # A database or a model that the environment names is a real memory, and costs real money.
     with Memory.open(place.path, clock=clock, storage={"url": ""}, organize={"organizer": "rules"}) as memory:
-        if memory.agents.list() and not _agents(memory):
+        if _is_in_use(memory):
             raise InputError(NOT_A_DEMO.format(place.path))
         if not _store_samples(memory, clock, console, pace):
             console = Console(quiet=True)  # all of it was shown before
@@ -123,6 +123,16 @@ def _home(path: Path) -> Home:
                 f"Nothing can be written to {place.path}: {error.strerror}. Name another folder with --home."
             ) from error
     return place
+
+
+def _is_in_use(memory: Memory) -> bool:
+    """Return whether the home is anything but empty, or the demo's own: it has other users, a token, or something
+    of the default user's without the samples."""
+    others = [name for name in memory.store.users() if name != memory.user]
+    if others or memory.store.tokens.exist():
+        return True
+    own = [*memory.agents.list(), *memory.list(limit=1), *memory.documents.changesets(1)]
+    return bool(own) and not _agents(memory)
 
 
 def _store_samples(memory: Memory, clock: _Clock, console: Console, pace: float) -> bool:

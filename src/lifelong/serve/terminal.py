@@ -32,6 +32,7 @@ UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 PIPED_WIDTH = 200  # columns of a line that no terminal limits
 MIN_TEXT_WIDTH = 40  # columns that the text of a hit gets, however narrow the terminal is
 MAX_CELL_CHARS = 200
+MAX_WARNINGS = 1_000  # that one command shows
 INFERRED = "Inferred: "  # how the text of a fact begins that nobody said in so many words
 
 _WORD = re.compile(r"\w+")
@@ -319,18 +320,43 @@ class _SafeFormatter(logging.Formatter):
         return sanitize(super().format(record).replace("\t", " "))
 
 
-def sanitize_log() -> None:
-    """Show what the library logs, where no handler is set, as lines that command nothing."""
-    if logging.lastResort:
-        logging.lastResort.setFormatter(_SafeFormatter("lifelong: %(message)s"))
+class _Warnings(logging.Handler):
+    """Show each message once on standard error, or collect it."""
+
+    def __init__(self, collected: list[str] | None) -> None:
+        super().__init__(logging.WARNING)
+        self.setFormatter(_SafeFormatter("lifelong: %(message)s"))
+        self._collected = collected
+        self._shown: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = self.format(record)
+        if text in self._shown or len(self._shown) >= MAX_WARNINGS:
+            return
+        self._shown.add(text)
+        if self._collected is None:
+            sys.stderr.write(f"{text}\n")
+        else:
+            self._collected.append(text)
+
+
+def show_warnings(*, collect: bool = False) -> list[str]:
+    """Show what the library logs, where no handler is set, as lines that command nothing, each once. With
+    `collect`, have it in the list that is returned instead."""
+    collected: list[str] = []
+    logging.lastResort = _Warnings(collected if collect else None)
+    return collected
 
 
 def show_log(console: Console, level: int, *names: str) -> None:
     """Show what these loggers say from this level on, without what would command the terminal."""
     from rich.logging import RichHandler
 
-    handler = RichHandler(console=console, show_path=False, markup=False)
+    handler: logging.Handler = RichHandler(console=console, show_path=False, markup=False)
     handler.setFormatter(_SafeFormatter())
+    if not console.is_terminal and not console.quiet:
+        handler = logging.StreamHandler(console.file)  # rich would break the lines at 80 columns
+        handler.setFormatter(_SafeFormatter("%(asctime)s %(levelname)s %(message)s"))
     for name in names:
         logger = logging.getLogger(name)
         logger.setLevel(level)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import shutil
 import stat
 import time
 from collections import deque
@@ -25,7 +24,7 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from lifelong.disk import give_name, sync
+from lifelong.disk import MIN_FREE_BYTES, free_bytes, give_name, sync
 from lifelong.errors import (
     ConfigError,
     ForeignDatabase,
@@ -604,7 +603,15 @@ def _wrong_key(path: Path) -> WrongKey:
 # Errors
 
 
-MIN_FREE_BYTES = 1 << 20  # bytes that a database needs to do anything at all
+WRITE_FAILURES = {
+    apsw.SQLITE_IOERR_WRITE,
+    apsw.SQLITE_IOERR_FSYNC,
+    apsw.SQLITE_IOERR_DIR_FSYNC,
+    apsw.SQLITE_IOERR_TRUNCATE,
+    apsw.SQLITE_IOERR_SHMSIZE,
+    apsw.SQLITE_IOERR_SHMMAP,
+}
+"""Errors that say nothing about the work: nothing can be written at the moment."""
 
 
 class translated:  # noqa: N801 - reads as a word where it is used
@@ -640,7 +647,8 @@ def translate(error: apsw.Error, path: Path) -> LifelongError:
         case apsw.IOError() if _is_disk_full(path):
             return _full(path)
         case apsw.IOError():
-            return StorageError(
+            kind = StorageUnavailable if getattr(error, "extendedresult", 0) in WRITE_FAILURES else StorageError
+            return kind(
                 f"{path} could not be read or written ({error}). Nothing was changed; check the disk, its quota "
                 "and the largest size of a file (ulimit -f), and try again."
             )
@@ -682,10 +690,7 @@ def _not_writable(path: Path, reason: str | None) -> StorageUnavailable:
 
 def _is_disk_full(path: Path) -> bool:
     """Return whether hardly any room is left: then an I/O error most likely means that."""
-    try:
-        return shutil.disk_usage(path.parent).free < MIN_FREE_BYTES
-    except OSError:
-        return False
+    return free_bytes(path.parent) < MIN_FREE_BYTES
 
 
 def translate_os_error(error: OSError, path: Path) -> LifelongError:

@@ -22,6 +22,7 @@ from lifelong.serve.cli.options import (
     command,
     hint,
     open_memory,
+    parse_path,
 )
 from lifelong.serve.terminal import (
     counted,
@@ -262,7 +263,7 @@ def scan(
     user: UserOption = DEFAULT_USER,
     as_json: JsonOption = False,
 ) -> None:
-    """Look for secrets that are stored, e.g. by an older version. Exits with 1 if any are left.
+    """Look for secrets that are stored, such as by an older version. Exits with 1 if any are left.
 
     They are listed by place and kind, and never shown. Backups are not looked at.
 
@@ -331,7 +332,10 @@ def rebuild_index(memory: Memory, *, quiet: bool) -> int:
 @command(verbs, for_home=True, during="Writing the copy …")
 def backup(
     memory: Memory,
-    target: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
+    target: Annotated[
+        Path,
+        typer.Argument(help="The file to write. It must not exist yet.", parser=parse_path, metavar="FILE"),
+    ],
 ) -> Answer:
     """Write a copy of the whole home, its database and the files of its users, while work goes on.
 
@@ -368,7 +372,9 @@ def retention(
 
 @verbs.command()
 def restore(
-    source: Annotated[Path, typer.Argument(help="A file that `lifelong backup` wrote.")],
+    source: Annotated[
+        Path, typer.Argument(help="A file that `lifelong backup` wrote.", parser=parse_path, metavar="FILE")
+    ],
     force: Annotated[
         bool, typer.Option("--force", help="Replace what is there; the old database and files are kept beside.")
     ] = False,
@@ -436,7 +442,12 @@ def encrypt(
 
 @verbs.command()
 def export(
-    folder: Annotated[Path, typer.Argument(help="The folder to write. It must not exist yet, or be empty.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder to write. It must not exist yet, or be empty.", parser=parse_path, metavar="FOLDER"
+        ),
+    ],
     home: HomeOption = DEFAULT_HOME,
     user: UserOption = DEFAULT_USER,
     as_json: JsonOption = False,

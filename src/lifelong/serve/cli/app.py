@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lifelong.serve.terminal import sanitize, sanitize_log, to_json
+from lifelong.serve.terminal import sanitize, show_warnings, to_json
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -133,7 +133,6 @@ def common(
 
     Example: lifelong init
     """
-    sanitize_log()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -143,6 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug, as_json = "--debug" in options, "--json" in options
     words = [word for word in options if word != "--debug"] + words[len(options) :]
     is_hook = words[:1] == ["hook"]
+    warnings = show_warnings(collect=as_json)
     try:
         code = app(words, prog_name="lifelong", standalone_mode=False)
         sys.stdout.flush()
@@ -152,14 +152,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         code = 130
     except typer.TyperException as error:
-        _print_error("Usage", _usage(error), as_json=as_json)
+        _print_error("Usage", _usage(error), as_json=as_json, warnings=warnings)
         code = error.exit_code
     except Exception as error:
         if debug:
             raise
-        _print_error(type(error).__name__, _sentence(error), as_json=as_json)
-        code = 1
+        _print_error(type(error).__name__, _sentence(error), as_json=as_json, warnings=warnings)
+        code = _code(error)
+    sys.stderr.writelines(f"{warning}\n" for warning in warnings)
     sys.exit(0 if is_hook else code or 0)
+
+
+def _code(error: Exception) -> int:
+    """Return 2 where the command was called wrongly, else 1."""
+    from lifelong.errors import ConfigError, InputError
+
+    return 2 if isinstance(error, InputError) and not isinstance(error, ConfigError) else 1
 
 
 def _usage(error: typer.TyperException) -> str:
@@ -192,7 +200,12 @@ def _sentence(error: Exception) -> str:
     )
 
 
-def _print_error(kind: str, message: str, *, as_json: bool) -> None:
+def _print_error(kind: str, message: str, *, as_json: bool, warnings: list[str]) -> None:
+    """Print an error; as JSON, with what was logged before, so that nothing else is on standard error."""
     prefix = "" if message.startswith("Usage: ") else "lifelong: "
-    text = to_json({"error": kind, "message": message}) if as_json else f"{prefix}{sanitize(message)}"
+    text = f"{prefix}{sanitize(message)}"
+    if as_json:
+        logged = {"warnings": warnings.copy()} if warnings else {}
+        text = to_json({"error": kind, "message": message, **logged})
+        warnings.clear()
     sys.stderr.write(f"{text}\n")

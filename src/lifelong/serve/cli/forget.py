@@ -248,8 +248,8 @@ def forgotten(memory: Memory, limit: LimitOption = 20) -> Answer:
     """
     stones = [*memory.admin.forgotten(limit), *memory.store.forgotten_users()]
     found = sorted(stones, key=lambda one: one.at, reverse=True)[:limit]
-    cells = [(one.at, one.kind, f"r{one.ref}" if one.kind == "record" else one.ref, one.author) for one in found]
-    value = [one._asdict() for one in found]
+    value = [one._replace(ref=f"r{one.ref}" if one.kind == "record" else one.ref)._asdict() for one in found]
+    cells = [(one["at"], one["kind"], one["ref"], one["author"]) for one in value]
     return Answer(
         value, lambda: print_table(("at", "what", "which", "author"), cells, "Nothing was forgotten so far.")
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lifelong.serve.cli.options import DEFAULT_HOME, DEFAULT_USER, HomeOption, JsonOption, hint
+from lifelong.serve.cli.options import DEFAULT_HOME, DEFAULT_USER, HomeOption, JsonOption, hint, parse_path
 from lifelong.serve.terminal import (
     counted,
     in_progress,
@@ -28,7 +28,9 @@ verbs = typer.Typer()
 
 @verbs.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="A file, a folder or a zip archive.", metavar="PATH")],
+    path: Annotated[
+        Path, typer.Argument(help="A file, a folder or a zip archive.", parser=parse_path, metavar="PATH")
+    ],
     kind: Annotated[
         str | None,
         typer.Option(

@@ -93,6 +93,8 @@ def add(
 
     Example: lifelong add "I live in Lisbon." --speaker Mara
     """
+    from lifelong.errors import InputError
+
     what = _messages(read_text(text), role, speaker, plain=plain)
     with open_memory(home, user, new=True) as memory:
         with in_progress("Storing …", quiet=as_json):
@@ -100,6 +102,8 @@ def add(
         who = find_agent(memory, agent)
         if end:
             memory.end_session(who)
+    if not ids and not ids.forgotten:
+        raise InputError("The messages have no text and no tool call, so nothing was stored.")
     if as_json:
         print_json({"agent": who.cache_key, "ids": ids, "forgotten": [one._asdict() for one in ids.forgotten]})
         return
@@ -296,10 +300,9 @@ def _print_about(name: str, facts: list[Hit], related: Relations, records: list[
         near = f" Did you mean {', '.join(related.suggestions)}?" if related.suggestions else ""
         print_text(f"Nothing is known about {name!r}.{near}")
         return
-    if related.path:
-        print_text(f"{name}  {related.path}")
+    print_text(f"{name}  {related.path}" if related.path else name)
     if facts:
-        sys.stdout.write(f"{styled('Facts', 'bold')}\n")
+        sys.stdout.write(f"\n{styled('Facts', 'bold')}\n")
         print_hits(facts, "", name)
     if related.neighbours:
         sys.stdout.write(f"\n{styled('Related to', 'bold')}\n")

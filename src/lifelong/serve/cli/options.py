@@ -27,8 +27,23 @@ DEFAULT_USER = "default"
 AGENT_ID = re.compile(r"[0-9a-f]{32}")
 DOCUMENT_ID = re.compile(r"d[0-9a-f]{8,23}", re.IGNORECASE)
 
+
+def parse_path(text: str | Path) -> Path:
+    """Return a path. An empty one, as of a variable that is not set, would be the current folder."""
+    if not str(text).strip():
+        raise typer.BadParameter("The path is empty. Name a file or a folder")
+    return Path(text)
+
+
 HomeOption = Annotated[
-    Path, typer.Option("--home", envvar="LIFELONG_HOME", help="The folder the memory lives in.", metavar="FOLDER")
+    Path,
+    typer.Option(
+        "--home",
+        envvar="LIFELONG_HOME",
+        help="The folder the memory lives in.",
+        parser=parse_path,
+        metavar="FOLDER",
+    ),
 ]
 UserOption = Annotated[str, typer.Option("--user", help="Whose memory.", metavar="NAME")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -104,9 +119,14 @@ def noun(name: str, text: str) -> typer.Typer:
 def parse_time(text: str) -> datetime:
     """Return a time in ISO 8601; without a zone it is local time."""
     try:
-        return datetime.fromisoformat(text).astimezone()
+        time = datetime.fromisoformat(text)
     except (ValueError, OverflowError) as error:
         message = f"{text!r:.100} is not a time. Write it like 2026-03-05 or 2026-03-05T14:30+01:00."
+        raise typer.BadParameter(message) from error
+    try:
+        return time.astimezone()
+    except (ValueError, OverflowError) as error:
+        message = f"The year {time.year} is out of range. Write a time like 2026-03-05."
         raise typer.BadParameter(message) from error
 
 
@@ -129,7 +149,7 @@ def time_option(name: str, text: str) -> typer.models.OptionInfo:
 
 
 SinceOption = Annotated[datetime | None, time_option("--since", "Only what was said from then on.")]
-AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was at a past time.")]
+AsOfOption = Annotated[datetime | None, time_option("--as-of", "As it was stored at a past time.")]
 
 
 @contextmanager

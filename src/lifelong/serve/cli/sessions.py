@@ -113,7 +113,14 @@ def list_inbox(
     """
     found = memory.inbox.list(*cast("list[State]", state or []), limit=limit)
     cells = [
-        (one.id, one.state, f"r{one.after + 1} to r{one.until}", one.attempts, one.created_at, one.error)
+        (
+            one.id,
+            one.state,
+            f"r{memory.inbox.first_record(one)} to r{one.until}",
+            one.attempts,
+            one.created_at,
+            one.error,
+        )
         for one in found
     ]
     columns = ("item", "state", "records", "attempts", "came in", "last error")

@@ -20,6 +20,7 @@ from lifelong.serve.cli.options import (
     UserOption,
     open_memory,
     parse_descriptor,
+    parse_path,
 )
 from lifelong.serve.terminal import print_done, print_json, print_table, print_text
 
@@ -50,7 +51,10 @@ def init(home: HomeOption = DEFAULT_HOME, as_json: JsonOption = False) -> None:
 
 @verbs.command()
 def demo(
-    home: Annotated[Path, typer.Option("--home", help="A folder for the samples alone.")] = Path("demo-home"),
+    home: Annotated[
+        Path,
+        typer.Option("--home", help="A folder for the samples alone.", parser=parse_path, metavar="FOLDER"),
+    ] = Path("demo-home"),
     then_serve: Annotated[bool, typer.Option("--serve", help="Then show it in the browser.")] = False,
     as_json: JsonOption = False,
 ) -> None:
