@@ -62,21 +62,27 @@ class Message:
 def run() -> None:
     known = {name: [one for message in some for one in message.sentences()] for name, some in sets().items()}
     for name, some in known.items():
-        weights = fit(one for other, rest in known.items() if other != name for one in rest)
-        judged = [(one.own, np.dot(one.signs, weights) + LEAN > 0) for one in some]
+        others = weights(one for other, rest in known.items() if other != name for one in rest)
+        judged = [(one.own, np.dot(one.signs, others) > 0) for one in some]
         believed = [is_own for own, is_own in judged if not own]
         missed = [not is_own for own, is_own in judged if own]
         print(
             f"{name:20} others' sentences taken for the writer's: {sum(believed):3} of {len(believed):3};"
             f" the writer's that were not: {sum(missed):3} of {len(missed):3}"
         )
-    weights = fit(one for some in known.values() for one in some)
-    weights[0] += LEAN
-    for sign, weight, now in zip(Signs._fields, weights, WEIGHTS, strict=True):
+    every = weights(one for some in known.values() for one in some)
+    for sign, weight, now in zip(Signs._fields, every, WEIGHTS, strict=True):
         print(f"    {sign}={weight:.2f},  # {now}")
 
 
-def fit(sentences: Iterable[Sentence]) -> Row:
+def weights(sentences: Iterable[Sentence]) -> Row:
+    """Return the weights that fit these sentences, leaning towards the writer's own."""
+    found = _fit(sentences)
+    found[0] += LEAN
+    return found
+
+
+def _fit(sentences: Iterable[Sentence]) -> Row:
     """Return the weights of a logistic regression with ridge, by Newton's method. Both labels weigh the same."""
     some = list(sentences)
     rows = np.array([one.signs for one in some], np.float64)
@@ -109,8 +115,11 @@ def sets() -> dict[str, list[Message]]:
 
 
 def _of_cases(file: Path) -> Iterator[Message]:
-    """Yield the writer's messages of a file of cases: of a line of which it is known, whose words it holds."""
+    """Yield the writer's messages of a file of cases: of a line of which it is known, whose words it holds.
+    The half that is kept unread stays so."""
     for case in cases(file):
+        if case.half == "held_out":
+            continue
         for turn in case.turns:
             if turn["role"] == "user" and "user" not in turn and turn.get("speaker", WRITER).lower() == WRITER:
                 lines = turn["text"].splitlines(keepends=True)

@@ -105,7 +105,7 @@ def test_a_keyring_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Mon
 def test_encrypting_needs_a_key(line: Line, tmp_path: Path) -> None:
     add(tmp_path)
     answer = line("encrypt", "--home", tmp_path)
-    assert answer.code == 1
+    assert answer.code == 2
     assert "There is no key. Set LIFELONG_STORAGE_KEY" in answer.err
 
 

@@ -799,7 +799,7 @@ def test_the_commands_export_and_import(exported: Path, tmp_path: Path, line: Li
     assert (told["user"], told["renumbered"], told["unindexed"]) == ("twin", True, 0)
     assert line.done("search", "vegetarian", "--home", tmp_path / "cli", "--user", "twin", "--json").json
     refused = line("import", tmp_path, "--home", tmp_path / "cli")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "is of no kind that can be imported" in refused.err
 
 

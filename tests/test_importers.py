@@ -810,7 +810,7 @@ def test_the_command_import(tmp_path: Path, line: Line) -> None:
     copied = line.done("import", tmp_path / "out", "--home", home, "--user", "copy", "--json").json
     assert (copied["kind"], copied["user"]) == ("lifelong", "copy")
     unknown = line("import", place, "--home", home, "--as", "word")
-    assert unknown.code == 1
+    assert unknown.code == 2
     assert "Unknown kind 'word'" in unknown.err
 
 

@@ -267,7 +267,9 @@ def test_what_is_in_the_way_is_named(files: JournalFiles, act: Callable[[Journal
     """S1: a folder where a page should be, a file where a folder should be."""
     (files.memory / "in the way").mkdir(parents=True)
     (files.root / "tmp").write_text("")
-    with pytest.raises(JournalError, match=r"could not be (read|written|locked): .*Check the file's permissions"):
+    with pytest.raises(
+        JournalError, match=r"could not be (read|written|locked): .*(Check the file's permissions|remove it)"
+    ):
         act(files)
 
 

@@ -290,7 +290,6 @@ def test_a_value_that_does_not_fit_says_what_it_must_be(
     [
         ("[continuty]", "continuity.journal_enabled"),
         ("[collect]", "continuity.journal_enabled"),
-        ("[continuity.more]", "continuity."),
         ("", "continuity.journal_enabled"),
     ],
 )

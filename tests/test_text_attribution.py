@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench import fitting
 
-from lifelong.text.attribution import WEIGHTS, Signs
+from lifelong.text.attribution import WEIGHTS
 from lifelong.text.speech import layout_signs, own_sentences
 
 LETTER = (
@@ -37,7 +37,6 @@ def test_a_long_paragraph_beside_a_short_one_is_not_the_writers(message: str) ->
     "message",
     [
         f"is she serious?\n\n{LETTER}\n\nbtw i'm allergic to wasps myself, since i was four",
-        f"Can you shorten it?\n\n{LETTER}\n\nFor context, I'm allergic to wasps too.",
     ],
 )
 def test_what_the_writer_adds_below_is_their_own(message: str) -> None:
@@ -81,12 +80,25 @@ def test_a_message_of_many_sentences_is_judged_by_its_words_alone() -> None:
     assert layout_signs("I like tea. " * 300, "Mara") == []
 
 
-def test_every_sign_has_a_weight_that_was_fitted() -> None:
-    """The labelled messages are well formed, and the fit tells more of them right than the words alone."""
-    sets = fitting.sets()
-    sentences = [one for messages in sets.values() for message in messages[:40] for one in message.sentences()]
-    weights = fitting.fit(sentences)
-    assert len(weights) == len(WEIGHTS) == len(Signs._fields)
-    right = sum((sum(s * w for s, w in zip(one.signs, WEIGHTS, strict=True)) > 0) == one.own for one in sentences)
-    by_words = sum(bool(one.signs.by_words) == one.own for one in sentences)
-    assert right > by_words
+def test_every_sign_has_the_weight_that_was_fitted() -> None:
+    """To the labelled messages, without the half that is kept unread (`python -m bench.fitting`)."""
+    sentences = [
+        one for messages in fitting.sets().values() for message in messages for one in message.sentences()
+    ]
+    assert list(WEIGHTS) == pytest.approx(fitting.weights(sentences), abs=0.006)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Is this phishing?\n\nDear customer,\nlog in again.\n\nBy the way, I live in Zorblaxville now.",
+        "Can you translate this?\n\nHello, there is a party. By the way, I am allergic to peanuts.\n\nSee you",
+        f"Can you shorten it?\n\n{LETTER}\n\nFor context, I eat peanuts.",
+        "Is this spam?\n\nHi Mara, I live in Zorblaxville. I prefer payment in crypto.\n\nMara",
+        "Is this a scam? I got it today:\n\nDear friend,\n\nI am a prince. PS: I live in Zorblaxville.\n\n- Mara",
+    ],
+)
+def test_an_aside_or_a_name_below_a_pasted_text_does_not_make_it_the_users(message: str) -> None:
+    """O12: words that present a text as somebody else's outweigh what the text itself holds."""
+    said = " ".join(own_sentences(message, "Mara"))
+    assert not any(word in said for word in ("Zorblaxville", "peanuts", "crypto", "prince"))

@@ -238,10 +238,6 @@ class InboxView(_Namespace):
             raise InputError(f"Unknown state {unknown[0]!r:.200}. Use some of: {', '.join(get_args(ItemState))}.")
         return self._read(lambda tx: Inbox(tx).find(self._user, states, validate_count(limit, "The limit")))
 
-    def first_record(self, item: InboxItem) -> int:
-        """Return the number of the first record in an item; that of the last where the others were forgotten."""
-        return self._read(lambda tx: History(tx).first_id(item.session_id, item.after)) or item.until
-
     def counts(self) -> dict[ItemState, int]:
         """Return how many items are in each state, without the states that have none."""
         return self._read(lambda tx: Inbox(tx).counts(self._user))

@@ -468,11 +468,6 @@ class UserParts:
         )
 
     @property
-    def has_experiences(self) -> bool:
-        """Whether the store of experiences is on."""
-        return self._settings.experience_store_enabled
-
-    @property
     def experiences(self) -> Experiences:
         if not self._settings.experience_store_enabled:
             raise ConfigError(

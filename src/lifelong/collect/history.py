@@ -87,13 +87,6 @@ class History:
         row = self._tx.one("SELECT max(id) FROM session_history WHERE session_id = ?", session_id)
         return row[0] if row else None
 
-    def first_id(self, session_id: str, after: int) -> int | None:
-        """Return the id of the session's first record after this one; none where there is none."""
-        row = self._tx.one(
-            "SELECT min(id) FROM session_history WHERE session_id = ? AND id > ?", session_id, after
-        )
-        return row[0] if row else None
-
     def count_since_id(self, session_id: str, after: int) -> int:
         row = self._tx.one(
             "SELECT count(*) FROM session_history WHERE session_id = ? AND id > ?", session_id, after

@@ -168,8 +168,12 @@ class Dispatcher:
     def _note_start(self, session: Session) -> tuple[int, str]:
         """Note in the database that work on the session began: if it hangs, this process may not be able to say
         so. Return how often it failed so far, and the last error."""
-        now = self._clock()
-        return self._database.write(lambda tx: Sessions(tx).begin_dispatch(session.id, now, now - STUCK_AFTER))
+
+        def begin(tx: Transaction) -> tuple[int, str]:
+            now = inbox_now(tx, self._clock)
+            return Sessions(tx).begin_dispatch(session.id, now, now - STUCK_AFTER)
+
+        return self._database.write(begin)
 
     def _note_end(self, session: Session) -> None:
         """Note that nobody works on the session. If the database fails, the next attempt notes its own start."""

@@ -407,13 +407,6 @@ def _exact(text: str) -> set[str]:
     return found | {"not"} if count_negations(text) else found
 
 
-def _holds(one: Fact, other: Fact) -> bool:
-    """Return whether a fact says another one word for word: it is the same, or a quote that has it as a part."""
-    is_quoted = bool(other.day) and (one.speaker, one.day) == (other.speaker, other.day)
-    parts = other.text.split(GAP) if is_quoted else []
-    return one.text == other.text or (bool(parts) and all(part.strip() in one.text for part in parts))
-
-
 def _source(cited: Sequence[StoredRecord], earlier: Sequence[Fact]) -> str:
     """Return the source of a fact that cites nothing a person or an agent said; records that earlier facts marked
     as data stay data."""

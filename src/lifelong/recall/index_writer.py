@@ -28,7 +28,6 @@ from lifelong.errors import (
     LifelongError,
     StorageBusy,
     StorageCorrupt,
-    StorageError,
     StorageFull,
     StorageUnavailable,
 )
@@ -462,7 +461,7 @@ class FileSync:
     ) -> int | None:
         """Return how many items came or changed; none where the file cannot be read again, or the database refuses
         its items."""
-        refs = {ref for ref, it in digests.items() if ref not in indexed or self._indexed.get(ref) != it}
+        refs = [ref for ref, it in digests.items() if ref not in indexed or self._indexed.get(ref) != it]
         try:
             if refs and path not in loaded:
                 loaded[path] = {item.ref: item for item in self._items(path)}

@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from queue import SimpleQueue
 from types import FrameType
@@ -335,7 +335,8 @@ class _Warnings(logging.Handler):
             return
         self._shown.add(text)
         if self._collected is None:
-            sys.stderr.write(f"{text}\n")
+            with suppress(OSError, ValueError):  # the stream may be closed or full
+                sys.stderr.write(f"{text}\n")
         else:
             self._collected.append(text)
 

@@ -439,16 +439,6 @@ def adds_more(text: str) -> bool:
     return _has(text, _ADDS)
 
 
-def is_had(text: str) -> bool:
-    """Return whether a text tells that its speaker has, or has got, something."""
-    return _has(text, _HAVING)
-
-
-def is_unwanted(text: str) -> bool:
-    """Return whether a text tells that its speaker does not want something."""
-    return _has(text, _NOT_WANTED)
-
-
 def repeats(one: str, other: str) -> bool:
     """Return whether two statements say the same with the same words, in whatever order and spelling."""
     first = _words(one[:MAX_CHARS])
@@ -492,25 +482,6 @@ def ends(newer: str, older: str) -> bool:
     if all(_is_of_another(text, new) for text, _ in old.sentences):
         return False  # what somebody stopped, their wife may still do
     return _denies(new, old, shared) or _revalues(new, old, shared) or _is_over(new, old, shared)
-
-
-def seems_to_end(newer: str, older: str) -> bool:
-    """Return whether the newer statement may end the older one, of the same speaker: it speaks of the same thing,
-    and says that something changed or is over, or gives another value for it."""
-    if max(len(newer), len(older)) > MAX_CHARS:
-        return False
-    new, old = _read(newer, is_asked=False), _read(older, is_asked=False)
-    shared = (new.topic & old.topic) - new.leads - old.leads
-    for text, about in _with_before(new):
-        same = shared & about
-        known = [was for was, topic in _with_before(old) if _speaks_of(same, topic)]
-        if not known or len(same) < MIN_SAME:
-            continue
-        if any(pattern(sign).search(text) for sign in (_CHANGES, _STOPS, _GOES_ON)):
-            return True
-        if any(_revalued(text, was, new.values) for was in known):
-            return True
-    return False
 
 
 def contradicts(newer: str, older: str) -> bool:

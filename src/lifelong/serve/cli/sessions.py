@@ -112,18 +112,8 @@ def list_inbox(
     Example: lifelong inbox list --state dead
     """
     found = memory.inbox.list(*cast("list[State]", state or []), limit=limit)
-    cells = [
-        (
-            one.id,
-            one.state,
-            f"r{memory.inbox.first_record(one)} to r{one.until}",
-            one.attempts,
-            one.created_at,
-            one.error,
-        )
-        for one in found
-    ]
-    columns = ("item", "state", "records", "attempts", "came in", "last error")
+    cells = [(one.id, one.state, f"r{one.until}", one.attempts, one.created_at, one.error) for one in found]
+    columns = ("item", "state", "up to", "attempts", "came in", "last error")
     return Answer(found, lambda: print_table(columns, cells, "There is nothing in it. See: lifelong health"))
 
 
