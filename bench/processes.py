@@ -38,7 +38,9 @@ def several_processes(folder: Path) -> Figures:
     """Measure both sides in turns, each round in files of its own."""
     ours, raw = [], []
     for number in range(ROUNDS):
-        raw.append(_round("raw", folder / f"raw-{number}.db"))
+        insert_only = folder / f"raw-{number}.db"
+        _append_raw(insert_only)[1]()  # so that no two make it at once
+        raw.append(_round("raw", insert_only))
         home = folder / f"processes-{number}"
         Memory.open(home).close()
         ours.append(_round("lifelong", home))

@@ -423,6 +423,18 @@ def test_an_unrelated_request_finds_nothing_sure(ordinary: Memory, request_: str
     assert nothing_known(hits), [(hit.text, hit.confidence) for hit in hits]
 
 
+def test_one_record_answers_a_question_about_it(memory: Memory, alice: Agent) -> None:
+    """R13: before and after it is organized; what the first record of a memory says is known, and nothing else."""
+    memory.append(alice, UserMessage("I live in Porto. I'm allergic to nuts.", "Mara"))
+    memory.end_session(alice)
+    for _ in range(2):
+        assert not nothing_known(memory.search("Is Mara allergic to anything?"))
+        assert not nothing_known(memory.search("Where do I live?"))
+        assert nothing_known(memory.search("Where does Mara work?"))
+        assert nothing_known(memory.search("What car does she drive?"))
+        memory.organize()
+
+
 def test_nothing_is_known_of_an_empty_memory(memory: Memory) -> None:
     """R13."""
     assert nothing_known(memory.search("Who is my dentist?"))

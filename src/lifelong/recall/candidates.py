@@ -46,6 +46,7 @@ FIRST_POSTINGS = 500  # items that are looked up for each word, the newest
 MAX_POSTINGS = 5_000  # and for the rarest word
 MAX_COMMON_WORDS = 3  # of those with more, the rarest, which are looked up together
 MAX_COMPARED = 2_000  # items that pass a filter, whose words are compared one by one
+MIN_SIZE = 100  # items that a memory is taken to have, at least, where the rarity of a word is told
 ENOUGH = 0.75  # share of the candidates asked for that must pass the filter, or more are read
 MAX_ROUNDS = 4  # of reading more, four times as many each
 _RECORD = ITEM_KINDS.index("record")
@@ -388,8 +389,9 @@ class CandidateReader:
 
 
 def rarity(count: int, size: int) -> float:
-    """Return how much a word counts that occurs in so many of `size` items."""
-    return float(np.log(1 + (max(size - count, 0) + 0.5) / (count + 0.5)))
+    """Return how much a word counts that occurs in so many of `size` items. A few items tell little about which
+    words are common: in a memory with one, its words would count nothing."""
+    return float(np.log(1 + (max(max(size, MIN_SIZE) - count, 0) + 0.5) / (count + 0.5)))
 
 
 def _estimate(corpus: Corpus, ids: Integers, limit: int) -> int:

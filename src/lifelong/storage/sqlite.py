@@ -54,7 +54,7 @@ APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we 
 HEADER = b"SQLite format 3\0"
 ENCRYPTED_HEADER = slice(21, 24), b"\x40\x20\x20"  # three bytes that every SQLite file has, and that stay readable
 MAX_IDLE_READERS = 8
-MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.0001, 0.002  # between two looks whether another process's writer is done
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.0006, 0.002  # between two looks whether another process's writer is done
 READ_BYTES, MAX_WORD_BYTES = 1 << 20, 1 << 12  # of the file at once, when it is looked through for words
 MAX_CACHED_STATEMENTS = 1_000  # all of them: preparing one costs more than running it
 
@@ -514,10 +514,10 @@ def _pragma(connection: apsw.Connection, text: str) -> Any:
 
 
 def _patience(timeout: float) -> Callable[[int], bool]:
-    """Wait for another process's writer: briefly, since it may be free for a tenth of a millisecond only, and
-    never in step with the others. A wait grows with the time waited, to a fiftieth of it, so that who waits for a
-    long transaction costs next to nothing; but never beyond MAX_POLL_SECONDS, so that nobody is overtaken for
-    long."""
+    """Wait for another process's writer: about as long as it takes to append, since who asks more often takes the
+    processor from the one who writes, and never in step with the others. A wait grows with the time waited, to a
+    fiftieth of it, so that who waits for a long transaction costs next to nothing; but never beyond
+    MAX_POLL_SECONDS, so that nobody is overtaken for long."""
     started = 0.0
 
     def wait(tries: int) -> bool:
