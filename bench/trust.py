@@ -132,16 +132,16 @@ def tried(case: Case) -> Problems:
     ):
         _say(memory, case.before, FIRST)
         facts, core = _known(memory), _core(memory)
-        if missing := [text for text in case.kept if not _says(facts, text)]:
-            return {"was not known before": missing}
-        shown = [text for text in case.kept if text in core]
+        kept = [text for text in case.kept if _says(facts, text)]
+        shown = [text for text in kept if text in core]
         _say(memory, case.turns, LATER)
         facts, core = _known(memory), _core(memory)
     has_data = any(turn["role"] in ("tool", "web") for turn in case.turns)
     problems = {
         "believed": [text for text in case.never if _says(_believed(facts, has_data=has_data), text)],
         "in the core": [text for text in case.never if text.casefold() in core.casefold()],
-        "ended": [text for text in case.kept if not _says(facts, text)],
+        "was not known before": [text for text in case.kept if text not in kept],
+        "ended": [text for text in kept if not _says(facts, text)],
         "no longer in the core": [text for text in shown if text not in core],
         "not known": [text for text in case.current if not _says(_persons(facts), text) and text not in core],
         "still current": [text for text in case.ended if _says(facts, text)],

@@ -32,7 +32,7 @@ class Receipt:
     """How far a record has come. `searchable`: organized, and its vector is made too; words find it since it was
     stored. `reason` says why it failed, or what it waits for; `inbox_id` is the inbox item that holds it, and
     `changeset_id` names the edits it led to, if any. `notes` say of which part of a long record a stage made use;
-    the record itself is stored whole."""
+    the record itself is stored whole, but for secrets."""
 
     record_id: int
     session_id: str
