@@ -12,8 +12,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from lifelong.types import new_id
-
 LINKED_AWAY = "it is a link that points out of its folder; put the file itself there"
 MIN_FREE_BYTES = 1 << 20  # that a database needs to do anything at all
 NOT_A_FILE = "it is not a file; remove it"
@@ -49,7 +47,7 @@ def write_all(handle: int, data: bytes) -> None:
 def write_new(path: Path, data: bytes) -> None:
     """Write a file that is not there yet, for its owner alone, durable on return. It is there whole or not at all:
     until then it has another name. Raise `FileExistsError` where there is one."""
-    part = path.with_name(f".{path.name}.{new_id()}.new")
+    part = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
     handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         try:
