@@ -218,7 +218,8 @@ def _best_of_each(candidates: Candidates, weights: Numbers, k: int) -> Places:
 
 def _share(table: Numbers, weights: Numbers) -> Numbers:
     """Return for each row the share of the weights that it has."""
-    return np.asarray(table @ weights / max(float(weights.sum()), 1e-9), np.float32)
+    held = np.einsum("ij,j->i", table, weights)  # `@` may warn of an invalid value though all are finite
+    return np.asarray(held / max(float(weights.sum()), 1e-9), np.float32)
 
 
 def _similarity(candidates: Candidates, query: Numbers) -> Numbers:
