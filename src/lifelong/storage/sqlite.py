@@ -83,6 +83,7 @@ class SQLite:
         self._busy_timeout = busy_timeout
         self._pid = os.getpid()
         self._closed = False
+        self._names = path, self._file.with_name(self._file.name + "-wal")
         self._files: list[tuple[int, int] | None] = []
         """Which files are open: the database and its log."""
         self._readers: deque[apsw.Connection] = deque()
@@ -223,7 +224,7 @@ class SQLite:
 
     def _find_files(self) -> list[tuple[int, int] | None]:
         """Return which files have the names of the database and of its log now."""
-        return [_identity(path) for path in (self._path, self._file.with_name(self._file.name + "-wal"))]
+        return [_identity(path) for path in self._names]
 
     def _apart(self, job: Work) -> Any:
         self._writer.execute("SAVEPOINT job")
