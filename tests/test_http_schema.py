@@ -108,3 +108,14 @@ def test_every_answer_is_described(app: Any, known: dict[str, str], mode: Genera
                 ask()
     assert statuses["4xx" if mode.is_negative else "2xx"] > 80
     assert scope == "admin" or statuses["4xx"] > 80, "what changes something is refused"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/search", "/api/v1/context"])
+@pytest.mark.parametrize("wrong", [True, "7", 7.5])
+def test_a_number_is_a_number(app: Any, path: str, wrong: Any) -> None:
+    """Neither true nor a text is taken for how many."""
+    name = "top_k" if path.endswith("search") else "tokens"
+    body: dict[str, Any] = {"query": "Lisbon", name: wrong} if name == "top_k" else {name: wrong}
+    with asgi.get_client(app) as client:
+        assert client.post(path, json=body, headers=bearer(ADMIN)).status_code == 422
+        assert client.post(path, json={**body, name: 7}, headers=bearer(ADMIN)).status_code == 200

@@ -241,7 +241,7 @@ class Search(Body):
     """What to look for, and where: see docs/concepts/recall.md."""
 
     query: str = Field(examples=["Where does Mara live?"])
-    top_k: int = Field(5, ge=1, le=1000)
+    top_k: int = Field(5, ge=1, le=1000, strict=True)
     agent: str | None = Field(None, description="Only what was said to this agent (its id).")
     kinds: list[ItemKind] = Field(default=[], description="Only these kinds; empty: all.")
     since: Moment | None = None
@@ -260,7 +260,7 @@ class Context(AgentRef):
     """Whose next turn it is, what it is about, and how many tokens it may take."""
 
     message: str | None = Field(default=None, examples=["What did we decide about the launch?"])
-    tokens: int | None = Field(default=None, ge=0, le=1_000_000)
+    tokens: int | None = Field(default=None, ge=0, le=1_000_000, strict=True)
     explain: bool = Field(default=False, description="End each line with why it is there.")
     relevant_only: bool = Field(default=False, description="Without what a session began with.")
 
@@ -427,13 +427,13 @@ class NewDocument(Signed):
 class DocumentReplacement(NewDocument):
     """The whole of a document that was read at this version."""
 
-    expected_version: Version
+    expected_version: Version = Field(strict=True)
 
 
 class DocumentEdit(Signed):
     """Append a paragraph, or replace a text that occurs exactly once."""
 
-    expected_version: Version
+    expected_version: Version = Field(strict=True)
     append: str | None = Field(None, examples=["She takes the night train."])
     find: str | None = None
     replace: str | None = None
@@ -490,7 +490,7 @@ class ExperienceQuery(Body):
     """What to look for among the experiences."""
 
     query: str = Field(examples=["deploys"])
-    top_k: int = Field(5, ge=1, le=1000)
+    top_k: int = Field(5, ge=1, le=1000, strict=True)
 
 
 class AddedExperience(BaseModel):
