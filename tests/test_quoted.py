@@ -1,4 +1,4 @@
-"""R2, R8, O12: what somebody only quotes, pastes or makes up is marked, and stands below what they say themselves."""
+"""R2, R8, O12: what somebody only quotes, pastes or makes up is marked, and stands below their own words."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_quoted_hit_is_marked_wherever_it_is_shown(memory: Memory) -> None:
     assert shown["quoted"] is True
     assert f"{hit.id}, {LABEL}] Is this phishing?" in memory.context(message="Where do I live?")
     recall = next(tool for tool in memory.tools() if tool.name == "recall_memory")
-    assert f"by user, {LABEL}" in recall.run({"query": "Where do I live?"})
+    assert f"by user, {LABEL}" in recall.call(query="Where do I live?")
 
 
 def test_the_text_itself_is_found_when_it_is_asked_for(memory: Memory) -> None:
@@ -97,9 +97,7 @@ def test_a_record_in_one_s_own_words_is_not_marked(memory: Memory) -> None:
 def test_nothing_is_learned_from_a_part_that_the_user_plays(memory: Memory) -> None:
     """O12: the message after the proposal is no fact, not in the core, and marked in search."""
     tell(memory, HOME, PLAY, AssistantMessage("Hello Bob, what brings you here?"), PART)
-    assert "Always" not in memory.context(message="Where can we eat?") or PART not in memory.context(
-        message="Eat?"
-    )
+    assert PART not in memory.context(message="Write a haiku.")
     assert not any("cats" in fact or "Zorblaxville" in fact for fact in organize(memory))
     assert PART not in memory.context(message="Write a haiku.")
     own, part = memory.search("Where do I live?", top_k=2)
@@ -150,4 +148,4 @@ def test_plays_are_found_by_an_index(memory: Memory) -> None:
         return [str(row[-1]) for row in tx.all(f"EXPLAIN QUERY PLAN SELECT at FROM items WHERE {which}", "mara")]
 
     tell(memory, PLAY, PART)
-    assert any("idx_items_plays" in step for step in memory._parts.database.read(plan))
+    assert any("idx_items_plays" in step for step in memory._parts.shared.database.read(plan))

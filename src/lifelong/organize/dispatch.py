@@ -29,7 +29,7 @@ from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.errors import TEMPORARY_ERRORS, ErasedMeanwhile, StorageError
 from lifelong.organize.inbox import Inbox, inbox_now
 from lifelong.recall.feedback import corrected
-from lifelong.recall.items import Items
+from lifelong.recall.index_writer import played
 from lifelong.redaction import redact, redact_start
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock, Session, StoredRecord
@@ -203,7 +203,7 @@ class Dispatcher:
         page = History(tx).load(session.id, after, until=last)
         left_out = {
             *corrected(tx, agent.owner, [recorded.id for recorded in page.records]),
-            *Items(tx, agent.owner).played(page.records),
+            *played(tx, agent.owner, page.records),
         }
         records, text = self._fit(page, agent, left_out)
         until = page.until if len(records) == len(page.records) else records[-1].id

@@ -51,7 +51,7 @@ from lifelong.organize.organizer import Organizer, RunResult, Transcript
 from lifelong.organize.review import hold_facts
 from lifelong.organize.write_policy import DATA, WritePolicy
 from lifelong.recall.feedback import corrected
-from lifelong.recall.items import Items
+from lifelong.recall.index_writer import played
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import AssistantMessage, Changeset, Clock, Record, StoredRecord, SystemMessage, to_micros
@@ -259,7 +259,7 @@ class MemoryAgentRunner:
         records = History(tx).between(item.session_id, item.after, item.until)
         left_out = {
             *corrected(tx, memory_agent.owner, [recorded.id for recorded in records]),
-            *Items(tx, memory_agent.owner).played(records),
+            *played(tx, memory_agent.owner, records),
         }
         identities = Identities(tx, memory_agent.owner)
         kept = tuple(

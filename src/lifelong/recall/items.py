@@ -28,7 +28,6 @@ from lifelong.types import (
     Item,
     ItemKind,
     Provenance,
-    StoredRecord,
     from_micros,
     from_optional_micros,
     to_micros,
@@ -305,11 +304,6 @@ class Items:
             for session_id, record_id, at, flags in rows
             if flags & PERSON
         )
-
-    def played(self, records: Iterable[StoredRecord]) -> set[int]:
-        """Return which of these records belong to a play."""
-        plays = self.plays()
-        return {one.id for one in records if plays.hold(one.session_id, one.id, one.at)}
 
     def speaker_of(self, records: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return who said each of these records, and the agent it was said to."""
