@@ -253,12 +253,16 @@ def fill_25(tx: Transaction) -> None:
     """Version 25 added an index only."""
 
 
+def fill_26(tx: Transaction) -> None:
+    """Version 26 added an index only."""
+
+
 FILL = dict(
     enumerate(
         (
             *(fill_1, fill_2, fill_3, fill_4, fill_5, fill_6, fill_7, fill_8, fill_9, fill_10, fill_11, fill_12),
             *(fill_13, fill_14, fill_15, fill_16, fill_17, fill_18, fill_19, fill_20, fill_21, fill_22, fill_23),
-            *(fill_24, fill_25),
+            *(fill_24, fill_25, fill_26),
         ),
         start=1,
     )

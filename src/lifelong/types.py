@@ -360,6 +360,11 @@ CONFIDENCES: tuple[Confidence, ...] = get_args(Confidence)
 """How sure it is that a hit answers the question. `low`: it is only the nearest that there is."""
 
 
+SOURCE_LABELS: Mapping[str, str] = {"tool": "from a tool", "web": "from the web"}
+"""How the source of an item is marked that is only data."""
+QUOTED_LABEL = "quoted or made up"
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """Something that was found. `id` is what every verb takes: "r33", or a letter for its kind and
@@ -367,7 +372,8 @@ class Hit:
     person who approved it, where an agent wrote it and it waited for one; `until` is when it stopped being true
     (none: it holds); `confidence` is how sure it is that the hit answers the question; `sources` are other items
     that say the same: the records behind a fact, a record's journal line or experience; `newer` is what was
-    said later that seems to replace it, where that is not certain; `parts` is what makes the score."""
+    said later that seems to replace it, where that is not certain; `parts` is what makes the score; `quoted`: what
+    of it is about the question is not the word of who said it: they quote or paste it, or make it up."""
 
     id: str
     kind: ItemKind
@@ -387,11 +393,20 @@ class Hit:
     newer: Hit | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     approved_by: str = ""
+    quoted: bool = False
 
     @property
     def trust_label(self) -> str:
-        """Whose word it is, for people and models: "agent", or "agent, approved by mara"."""
+        """Whose word it is, for people and models: "agent", or "agent, approved by mara", or "user, quoted or made
+        up"."""
+        if self.quoted:
+            return f"{self.trust}, {QUOTED_LABEL}"
         return f"{self.trust}, approved by {self.approved_by}" if self.approved_by else self.trust
+
+    @property
+    def source_label(self) -> str:
+        """How it is marked where it is not the word of a person or an agent: "from the web"; else empty."""
+        return QUOTED_LABEL if self.quoted else SOURCE_LABELS.get(self.trust, "")
 
 
 class Found(Protocol):

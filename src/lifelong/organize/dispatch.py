@@ -29,6 +29,7 @@ from lifelong.collect.transcript import BACKGROUND, FOREGROUND, transcript
 from lifelong.errors import TEMPORARY_ERRORS, ErasedMeanwhile, StorageError
 from lifelong.organize.inbox import Inbox, inbox_now
 from lifelong.recall.feedback import corrected
+from lifelong.recall.index_writer import played
 from lifelong.redaction import redact, redact_start
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import Clock, Session, StoredRecord
@@ -78,7 +79,7 @@ class HandOver:
 
 class Dispatcher:
     """Puts the new records of marked sessions, for the whole home, into the inboxes of their memory-agents.
-    Records that a person corrected are left out."""
+    Records that a person corrected are left out, and what was said in a play."""
 
     def __init__(
         self,
@@ -200,7 +201,10 @@ class Dispatcher:
         limit = self._batch_records >> failures or 1
         last = History(tx).until_bytes(session.id, after, limit, MAX_LOADED_BYTES)
         page = History(tx).load(session.id, after, until=last)
-        left_out = corrected(tx, agent.owner, [recorded.id for recorded in page.records])
+        left_out = {
+            *corrected(tx, agent.owner, [recorded.id for recorded in page.records]),
+            *played(tx, agent.owner, page.records),
+        }
         records, text = self._fit(page, agent, left_out)
         until = page.until if len(records) == len(page.records) else records[-1].id
         left = max(0, min(failures, self._halvings) - 1)

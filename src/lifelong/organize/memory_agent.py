@@ -51,6 +51,7 @@ from lifelong.organize.organizer import Organizer, RunResult, Transcript
 from lifelong.organize.review import hold_facts
 from lifelong.organize.write_policy import DATA, WritePolicy
 from lifelong.recall.feedback import corrected
+from lifelong.recall.index_writer import played
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.types import AssistantMessage, Changeset, Clock, Record, StoredRecord, SystemMessage, to_micros
@@ -256,7 +257,10 @@ class MemoryAgentRunner:
         if not memory_agent:
             raise LeaseLost("What it should organize was forgotten.")
         records = History(tx).between(item.session_id, item.after, item.until)
-        left_out = corrected(tx, memory_agent.owner, [recorded.id for recorded in records])
+        left_out = {
+            *corrected(tx, memory_agent.owner, [recorded.id for recorded in records]),
+            *played(tx, memory_agent.owner, records),
+        }
         identities = Identities(tx, memory_agent.owner)
         kept = tuple(
             identities.named(recorded, source.id if source else "")

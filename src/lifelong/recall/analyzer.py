@@ -18,6 +18,7 @@ from zlib import crc32
 from lifelong.redaction import find_secrets, suspicion
 from lifelong.text.dates import MONTHS, WEEKDAYS
 from lifelong.text.languages import FOREIGN_WORDS, STOP_WORDS, guess_language
+from lifelong.text.role_play import CUES, begins_play, ends_play
 from lifelong.text.stems import stem, stem_in
 from lifelong.text.words import FIRST_PERSON, FOLDED_WORD, BoundedCache, contents, fold, is_stop, word_set
 
@@ -26,6 +27,8 @@ MAX_ANALYZED_CHARS = 100_000
 IN_FIRST_PERSON, NUMBER, DATED, NAMED, PERSON, ASSISTANT, SECRET, IS_QUESTION = (1 << bit for bit in range(8))
 """Flags of a text: it is in the first person; it holds a number, a time, a name; a person said it, or an assistant
 without a name did; it held a secret, which was removed; it is a question and nothing else."""
+BEGINS_PLAY, ENDS_PLAY = 1 << 8, 1 << 9
+"""Flags above all others, so that an index finds them: it proposes to play parts; it says that this is over."""
 
 _NUMBERS = word_set(
     """one two three four five six seven eight nine ten eleven twelve dozen once twice couple half hundred thousand
@@ -36,7 +39,7 @@ _TIMES = frozenset((*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS))) | wor
     morning mornings evening evenings night nights since recently just soon now summer winter spring fall birthday
     christmas"""
 )
-_SUSPICIOUS = 1 << 8
+_SUSPICIOUS, _PLAY_CUE = 1 << 10, 1 << 11
 MAX_QUESTION_WORDS = 12  # content words of a text that is a question and nothing else
 _QUESTION_END = re.compile(r"[?\u061f\uff1f]\s*$")
 _IDENTIFIER = re.compile(r"[^\W_][-_./:\\@#][^\W_]|[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
@@ -90,6 +93,9 @@ def extract_terms(text: str) -> TextTerms:
         flags |= NAMED
     if ends_in_question(text) and length <= MAX_QUESTION_WORDS:
         flags |= IS_QUESTION
+    if flags & _PLAY_CUE:
+        flags ^= _PLAY_CUE
+        flags |= BEGINS_PLAY if begins_play(text) else ENDS_PLAY if ends_play(text) else 0
     return TextTerms(array("I", sorted(set(stems))), length, flags, suspicious)
 
 
@@ -122,6 +128,8 @@ def _analyze_piece(piece: str) -> _Piece:
         flags |= NUMBER
     if not _TIMES.isdisjoint(words) or (digits and _DATE.search(folded)):
         flags |= DATED
+    if any(word.startswith(CUES) for word in words):
+        flags |= _PLAY_CUE
     said = (*contents(words, folded), *_identifier_words(piece, words))
     return _Piece(said, tuple(map(stem_number, said)), flags, not FOREIGN_WORDS.isdisjoint(words))
 

@@ -29,8 +29,9 @@ from lifelong.recall.vocabulary import Vocabulary, may_be_misspelled
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Row, Transaction
 from lifelong.text.names import NAMELESS
+from lifelong.text.role_play import Plays
 from lifelong.text.words import fold
-from lifelong.types import ITEM_KINDS, PROVENANCES, ItemKind, to_micros
+from lifelong.types import ITEM_KINDS, PROVENANCES, ItemKind, from_micros, to_micros
 from lifelong.vectors.base import VectorFilter
 
 log = logging.getLogger("lifelong.recall")
@@ -75,7 +76,7 @@ class SearchFilter:
 
 class Corpus(NamedTuple):
     """What is known of all items of an owner: about how many there are, the first and the newest id, who made the
-    vectors in use, their mean, and who speaks."""
+    vectors in use, their mean, who speaks, and where people play parts."""
 
     size: int
     first: int
@@ -83,6 +84,7 @@ class Corpus(NamedTuple):
     identity: str
     mean: Numbers
     speakers: Sequence[str]
+    plays: Plays
 
     @property
     def named(self) -> dict[str, frozenset[str]]:
@@ -104,7 +106,8 @@ def read_corpus(tx: Transaction, owner: str, waiting: int = 0) -> Corpus:
     if state.mean:
         mean += np.frombuffer(state.mean, "<f4") * (state.mean_of / (state.mean_of + MEAN_DAMPING))
     return Corpus(
-        *(state.size + waiting, state.first_item or 1, items.newest_id(), identity, mean, items.speakers())
+        *(state.size + waiting, state.first_item or 1, items.newest_id(), identity, mean),
+        *(items.speakers(), items.plays()),
     )
 
 
@@ -183,6 +186,11 @@ class Candidates:
 
     def said_by(self, names: Set[str]) -> NDArray[np.bool_]:
         return np.array([name in names for name in self.speaker], np.bool_)
+
+    def is_played(self, place: int) -> bool:
+        """Return whether a record was said in a part."""
+        at = from_micros(int(self.at[place]))
+        return self.corpus.plays.hold(str(self.container[place]), int(self.record[place]), at)
 
     def found(self, place: int) -> FoundItem:
         """Return a candidate as its row has it."""

@@ -49,7 +49,7 @@ from lifelong.text.sentences import sentences
 from lifelong.text.standing import MAX_TEXT_CHARS, RANKS, Kind, instructs, is_for_once, is_private, standing
 from lifelong.text.stems import stem
 from lifelong.text.words import content_words, fold
-from lifelong.types import Hit, ItemKind, UserMessage, new_id
+from lifelong.types import SOURCE_LABELS, Hit, ItemKind, UserMessage, new_id
 from lifelong.validation import validate_text
 
 log = logging.getLogger("lifelong.recall")
@@ -85,9 +85,6 @@ MAX_FOCUS_CHARS = 2_000
 FENCE_END = "</lifelong-context>"
 MAX_LINE_CHARS = 1_000  # of an item in a tool's answer
 MAX_CONTEXT_LINE_CHARS = 300
-SOURCE_LABELS = {"tool": "from a tool", "web": "from the web"}
-"""How the source of an item is marked that is only data."""
-
 SPEAKERS = {"agent": "Assistant", "system": "System"}
 """Who speaks, where no name is known and it is not the user."""
 
@@ -605,10 +602,10 @@ def without_fence(text: str) -> str:
 
 
 def context_line(hit: Hit, question: str = "") -> str:
-    """Return a hit as a line of a context: its date, its id, whether it is only data, who approved it, who said
-    it, its text."""
+    """Return a hit as a line of a context: its date, its id, whether it is only data or quoted, who approved it,
+    who said it, its text."""
     source = [f"{hit.at:%Y-%m-%d}", hit.id]
-    source += [SOURCE_LABELS[hit.trust]] if hit.trust in SOURCE_LABELS else []
+    source += [hit.source_label] if hit.source_label else []
     source += [f"approved by {hit.approved_by}"] if hit.approved_by else []
     text = shortened(hit.text, question, MAX_CONTEXT_LINE_CHARS)
     return without_fence(f"- [{', '.join(source)}] {_who(hit)}{text}")

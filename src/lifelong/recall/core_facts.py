@@ -2,9 +2,9 @@
 
 Candidates are the current facts of documents and the user's own records: the newest ones, and older ones that the
 full-text index finds by the words of standing sentences. `standing` says what each is. Left out are what a tool, a
-web page or the assistant said (unless a person approved it), what has ended or a newer sentence replaces, what a
-person took out with `unpin`, the private matters of somebody who is not in the conversation, and the rules of
-another project.
+web page or the assistant said (unless a person approved it), what the user says in a part that they play, what has
+ended or a newer sentence replaces, what a person took out with `unpin`, the private matters of somebody who is not
+in the conversation, and the rules of another project.
 """
 
 from __future__ import annotations
@@ -202,7 +202,13 @@ class _Core:
         ids += self._items.holding_each(sorted(set(map(stem_number, CUES))), MAX_PER_CUE)
         found = [*self._items.get(list(dict.fromkeys(ids))[:MAX_CANDIDATES]).values()]
         self._said_to.update(self._items.speaker_of(sorted({one.record_id for one in found if one.record_id})))
-        return [one for one in found if not self._is_by_program(one) or self._is_said_here(one)]
+        plays = self._items.plays()
+        return [
+            one
+            for one in found
+            if not plays.hold(one.session_id, one.record_id or 0, one.at)
+            and (not self._is_by_program(one) or self._is_said_here(one))
+        ]
 
     def _is_by_program(self, found: FoundItem) -> bool:
         """Return whether the host said something, or it was said to an agent that works without a person."""

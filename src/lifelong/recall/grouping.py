@@ -49,18 +49,19 @@ def group_candidates(candidates: Candidates, ranked: Ranked, count: int) -> list
         else:
             best[same] = group
     found = [one._replace(places=_lead_first(candidates, ranked, one.places)) for one in best.values()]
-    return _successors_first(candidates, ranked, _with_newer(candidates, found))[:count]
+    return _successors_first(candidates, ranked, _with_newer(candidates, ranked, found))[:count]
 
 
-def _with_newer(candidates: Candidates, groups: list[Group]) -> list[Group]:
+def _with_newer(candidates: Candidates, ranked: Ranked, groups: list[Group]) -> list[Group]:
     """Return the groups, of the first ones each with the newest of what was said later that seems to replace what
-    it shows."""
+    it shows. What is quoted or made up replaces nothing."""
     told = {
         group.scored: _statements(candidates, group.scored)
         for group in groups[:MAX_COMPARED]
         if candidates.trust[group.scored] == _USER
         and candidates.until[group.scored] == NEVER
         and not candidates.flags[group.scored] & IS_QUESTION
+        and not ranked.quoted[group.scored]
     }
     later = NewerStatements(one for said in told.values() for one in said)
     place_of = {one: place for place, said in told.items() for one in said}

@@ -45,6 +45,7 @@ from lifelong.types import (
     Document,
     Item,
     ItemKind,
+    StoredRecord,
     from_micros,
 )
 
@@ -96,6 +97,12 @@ def reindex_records(tx: Transaction, owner: str, stored: Sequence[IndexableRecor
     items.erase(items.ids_of("record", [str(one.record_id) for one in stored if str(one.record_id) not in found]))
     items.put(found.values(), now)
     items.place(found.values())
+
+
+def played(tx: Transaction, owner: str, records: Iterable[StoredRecord]) -> set[int]:
+    """Return the records that belong to a play: nothing is learned from them."""
+    plays = Items(tx, owner).plays()
+    return {one.id for one in records if plays.hold(one.session_id, one.id, one.at)}
 
 
 def _searchable(written: RecordRow) -> tuple[str, str] | None:

@@ -18,17 +18,26 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifelong.errors import ItemNotFound
-from lifelong.recall.analyzer import ASSISTANT, PERSON, AnalyzedText, analyze
+from lifelong.recall.analyzer import ASSISTANT, BEGINS_PLAY, PERSON, AnalyzedText, analyze
 from lifelong.recall.ends import HAS_ENDED, Ends
 from lifelong.redaction import find_secrets, mentions_secret
 from lifelong.storage.base import NO_LIMIT, Param, Row, Transaction
 from lifelong.text.names import NAMELESS
-from lifelong.types import Item, ItemKind, Provenance, from_micros, from_optional_micros, to_micros
+from lifelong.text.role_play import PlayMark, Plays
+from lifelong.types import (
+    Item,
+    ItemKind,
+    Provenance,
+    from_micros,
+    from_optional_micros,
+    to_micros,
+)
 
 if TYPE_CHECKING:
     from lifelong.vectors.base import VectorFilter
 
 MAX_SPEAKERS = 1_000  # that a question may name
+MAX_PLAY_MARKS = 2_000  # the newest records that begin or end a play
 MAX_IDS = 10_000  # in a statement; PostgreSQL takes 65,535 parameters
 ID_STEP = 64  # ids are looked up in multiples of this, so that few statements need to be prepared
 FOUND_COLUMNS = 22  # of a row, that `found_item` reads
@@ -282,6 +291,19 @@ class Items:
             limit,
         )
         return [row[0] for row in rows]
+
+    def plays(self) -> Plays:
+        """Return where people play parts."""
+        rows = self._tx.all(
+            "SELECT session_id, record_id, at, flags FROM items WHERE owner = ? AND kind = 'record' "
+            f"AND flags >= {BEGINS_PLAY} ORDER BY record_id DESC LIMIT ?",
+            *(self._owner, MAX_PLAY_MARKS),
+        )
+        return Plays(
+            PlayMark(session_id, record_id, from_micros(at), bool(flags & BEGINS_PLAY))
+            for session_id, record_id, at, flags in rows
+            if flags & PERSON
+        )
 
     def speaker_of(self, records: Iterable[int]) -> dict[int, tuple[str, str]]:
         """Return who said each of these records, and the agent it was said to."""

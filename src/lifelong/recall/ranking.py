@@ -6,13 +6,14 @@
     session    the share of the words that its session holds
     previous   `words` of what was said just before it: a reply is about what it replies to
     speaker    it was said by the person that the question names
-    user       it was said by the user, where the question is about "I" and "my"
+    user       it was said by the user, in their own words, where the question is about "I" and "my"
     assistant  it was said by the assistant, where the question asks what that said
     number     it holds a number, where one is asked for
     date       it holds a time, where one is asked for
     when       it was said in, or soon after, the time that the question speaks of
     recent     it is one of the newer candidates
     question   it is itself a question, and says nothing else; not where the question is a look-up
+    quoted     it answers in words that are not its speaker's own, or in a part that they play; not in a look-up
     feedback   what people said of it
     ended      it has stopped being true, and is not a record
 
@@ -38,8 +39,11 @@ from lifelong.recall.analyzer import ASSISTANT, DATED, IS_QUESTION, NUMBER, PERS
 from lifelong.recall.candidates import NEVER, Candidates, Numbers, Places, rarity
 from lifelong.recall.query import ParsedQuery
 from lifelong.recall.word_match import WordEmbedder, match_words
+from lifelong.text.sentences import sentences
+from lifelong.text.speech import split_speech
+from lifelong.text.standing import is_question
 from lifelong.text.time_ranges import Period
-from lifelong.types import ITEM_KINDS, Confidence, to_micros
+from lifelong.types import ITEM_KINDS, PROVENANCES, Confidence, to_micros
 from lifelong.vectors.base import have_direction
 
 WEIGHTS: Mapping[str, float] = {
@@ -56,6 +60,7 @@ WEIGHTS: Mapping[str, float] = {
     "when": 3.3,
     "recent": 0.9,
     "question": -2.5,
+    "quoted": -1.0,
     "feedback": 1.0,
     "ended": -3.0,
 }
@@ -71,6 +76,8 @@ OTHER_FORM_WEIGHT = 0.75  # in a look-up, of another form of a word than the one
 MIN_REPLIES = 50  # of these, the best, for which what was said before is read
 CANDIDATES_PER_HIT = 2  # if that makes more
 MAX_MATCHED_CHARS = 8_000  # of each text
+MIN_JUDGED = 20  # candidates, the best, of which it is told whose words they are; more, if more are shown
+MAX_JUDGED_CHARS = 4_000  # of each text
 FULL_TOPIC_RANK = 10  # the one that is this well placed by its words is fully about the question
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
 DAY_BESIDE_WEIGHT = 0.95  # what a day beside the time counts that a question speaks of
@@ -89,17 +96,20 @@ DAY = 86_400_000_000  # microseconds
 BUNDLED = "static/"  # how the identity of the bundled embedder begins, which adds up single words
 
 _RECORD = ITEM_KINDS.index("record")
+_USER = PROVENANCES.index("user")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """Places of the candidates, best first; their scores, and the parts of these, a row each. From the match
-    `fair` on, a candidate may answer the question. `is_present`: that asks how something is."""
+    `fair` on, a candidate may answer the question. `is_present`: that asks how something is. `quoted` says of each
+    candidate whether it is quoted or made up, as far as it is about the question."""
 
     places: Places
     scores: Numbers
     fair: float
     is_present: bool
+    quoted: NDArray[np.bool_]
     _parts: Numbers
 
     def explain(self, place: int, score: float) -> dict[str, float]:
@@ -179,6 +189,11 @@ def rank(
         put("when", _when(parsed.period, candidates.at) * about)
     put("recent", _recency(candidates.at, candidates.counted))
     put("ended", (candidates.until <= now) & (candidates.kind != _RECORD))
+    first = candidates.counted[heaviest(parts.sum(axis=0)[candidates.counted], max(MIN_JUDGED, top_k))]
+    quoted, below = _quoted(candidates, first.tolist(), [one.word for one in parsed.words], weights, embedder)
+    if not parsed.is_lookup:
+        put("quoted", below)
+        parts[_ROW["user"]][below] = 0
     best = _best_of_each(candidates, parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
     texts = [text_words(text[:MAX_MATCHED_CHARS]) for text in previous(best)]
     found = match_words(embedder, [one.word for one in parsed.words], texts)
@@ -189,14 +204,15 @@ def rank(
     put("previous", before)
     scores = np.asarray(parts.sum(axis=0), np.float32)
     if not (parsed.is_past or parsed.is_lookup):
-        scores = _newer_first(candidates, parsed, scores)
+        scores = _newer_first(candidates, parsed, scores, below)
     put("feedback", candidates.feedback)
     scores = scores + parts[_ROW["feedback"]]
     if parsed.is_lookup:
         scores = _rare_words_first(candidates, parsed, holds, scores)
     scores = _above_superseded(candidates, parts[_ROW["words"]] + parts[_ROW["vector"]], scores)
     order = np.argsort(-scores, kind="stable")
-    return Ranked(order, scores, FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH, parsed.is_present, parts)
+    fair = FAIR_MATCH if is_bundled else FAIR_SENTENCE_MATCH
+    return Ranked(order, scores, fair, parsed.is_present, quoted, parts)
 
 
 def heaviest(weights: NDArray[np.floating], k: int) -> Places:
@@ -264,11 +280,36 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 
 
+def _quoted(
+    candidates: Candidates, places: Sequence[int], words: Sequence[str], weights: Numbers, embedder: WordEmbedder
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which of these places are quoted or made up: their speaker plays a part, or states nothing
+    themselves, or less of what is asked for than others do in their words; and which of these answer so, since
+    the speaker's own words do not hold more of the question."""
+    quoted, below = np.zeros((2, len(candidates)), np.bool_)
+    for place in places:
+        if candidates.kind[place] != _RECORD or candidates.trust[place] != _USER:
+            continue
+        if candidates.is_played(place):
+            quoted[place] = below[place] = True
+            continue
+        said = split_speech(candidates.text(place)[:MAX_JUDGED_CHARS], str(candidates.speaker[place]))
+        if not said.others:
+            continue
+        own, others = _share(match_words(embedder, words, [text_words(one) for one in said]), weights).tolist()
+        quoted[place] = others > own or all(map(is_question, sentences(said.own)))
+        below[place] = quoted[place] and others >= own
+    return quoted, below
+
+
 # The rules
 
 
-def _newer_first(candidates: Candidates, parsed: ParsedQuery, scores: Numbers) -> Numbers:
-    """Lift the newer of two to the older one's score where they share rare words and are nearly tied."""
+def _newer_first(
+    candidates: Candidates, parsed: ParsedQuery, scores: Numbers, quoted: NDArray[np.bool_]
+) -> Numbers:
+    """Lift the newer of two to the older one's score where they share rare words and are nearly tied, unless it is
+    quoted and the older one is not."""
     counted = candidates.counted
     best = counted[heaviest(scores[counted], TIED_CANDIDATES)]
     asked = {stem: candidates.count(one) for one in parsed.words for stem in one.stems}
@@ -280,6 +321,8 @@ def _newer_first(candidates: Candidates, parsed: ParsedQuery, scores: Numbers) -
         for older in best.tolist():
             behind = scores[older] - scores[newer]
             if candidates.at[older] >= candidates.at[newer] or not 0 < behind <= NEAR_TIE:
+                continue
+            if quoted[newer] and not quoted[older]:
                 continue
             shared = stems[older] & stems[newer]
             weight = sum(rarity(asked[stem], candidates.size) for stem in shared & asked.keys())

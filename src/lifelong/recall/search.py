@@ -172,12 +172,13 @@ class Searcher:
         for group, confidence in zip(groups, confidences(candidates, ranked, groups), strict=True):
             found = [self._known_then(candidates.found(place), filters) for place in group.places]
             sources = tuple(
-                hit(tx, self._owner, one, text=candidates.text(place))
+                hit(tx, self._owner, one, text=candidates.text(place), quoted=bool(ranked.quoted[place]))
                 for one, place in list(zip(found, group.places, strict=True))[1 : MAX_SOURCES + 1]
             )
             lead = group.places[0]
             parts = ranked.explain(group.scored, group.score) if explain else None
-            first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead))
+            quoted = bool(ranked.quoted[lead])
+            first = hit(tx, self._owner, found[0], group.score, parts, candidates.text(lead), quoted=quoted)
             newer = None if group.newer is None else hit(tx, self._owner, candidates.found(group.newer))
             hits.append(replace(first, sources=sources, confidence=confidence, newer=newer))
         return hits
@@ -196,6 +197,8 @@ def hit(
     score: float = 0.0,
     parts: dict[str, float] | None = None,
     text: str | None = None,
+    *,
+    quoted: bool = False,
 ) -> Hit:
     """Return the hit of an item, without secrets. Its `text` may be known already."""
     document = DocumentRows(tx, owner).find(found.container) if found.kind == "fact" else None
@@ -215,6 +218,7 @@ def hit(
         pinned=found.pinned,
         parts=parts or {},
         approved_by=found.approved_by,
+        quoted=quoted,
     )
 
 

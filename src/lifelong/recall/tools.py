@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from lifelong.errors import InputError
-from lifelong.recall.context import SOURCE_LABELS, fenced, is_question, shortened
+from lifelong.recall.context import fenced, is_question, shortened
 from lifelong.recall.experience_rows import Experience
 from lifelong.recall.experiences import Experiences, Group, grouped
 from lifelong.recall.items import SHORT_ID
 from lifelong.tools import Tool, tool
-from lifelong.types import NOTHING_KNOWN, ONLY_NEAREST, Found, Hit, nothing_known
+from lifelong.types import NOTHING_KNOWN, ONLY_NEAREST, SOURCE_LABELS, Found, Hit, nothing_known
 
 if TYPE_CHECKING:
     from lifelong.recall.recall_log import LogHits

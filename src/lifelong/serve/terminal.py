@@ -221,7 +221,7 @@ def _marks(hit: Hit, unsure: str) -> str:
         unsure,
         f"ended {hit.until:%Y-%m-%d}" if hit.until else "",
         "inferred" if hit.text.startswith(INFERRED) else "",
-        {"web": "from the web", "tool": "from a tool"}.get(hit.trust, ""),
+        hit.source_label,
         f"by {hit.trust_label}" if hit.trust == "agent" and hit.kind in ("fact", "journal") else "",
         "pinned" if hit.pinned else "",
         f"r{hit.record_id}" if hit.kind == "fact" and hit.record_id and not hit.sources else "",

@@ -753,6 +753,15 @@ MIGRATIONS: tuple[Migration, ...] = (
         "what an agent was given",
         ("CREATE INDEX idx_recalls_agent ON recalls (owner, agent_id, id)",),
     ),
+    Migration(
+        26,
+        "where people play parts",
+        (
+            "CREATE INDEX idx_items_plays ON items (owner, record_id) WHERE kind = 'record' AND flags >= 256",
+            "DELETE FROM rebuild_progress WHERE id = 2",
+            "INSERT INTO rebuild_progress SELECT 2, 0, max(id) FROM items HAVING max(id) IS NOT NULL",
+        ),
+    ),
 )
 
 LATEST = MIGRATIONS[-1].number

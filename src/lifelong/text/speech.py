@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -83,6 +84,13 @@ class _Part(NamedTuple):
     text: str
 
 
+class Speech(NamedTuple):
+    """What of a message its writer says themselves, and what of it is somebody else's or made up."""
+
+    own: str
+    others: str
+
+
 def own_sentences(text: str, *names: str) -> Iterator[str]:
     """Yield the sentences that somebody says themselves. `names` are theirs, as far as they are known: a label or
     the end of a letter with one of them is their own."""
@@ -95,6 +103,22 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
         for one in _with_question_apart(without_mark(part.text)):
             if MIN_SENTENCE_CHARS <= len(one) <= MAX_SENTENCE_CHARS:
                 yield one
+
+
+@lru_cache(maxsize=4_096)
+def split_speech(text: str, name: str = "") -> Speech:
+    """Return what of a message is its writer's own, and what is not, a sentence a line. Code and reports of
+    programs are in neither. `name` is the writer's, if it is known."""
+    names = {fold(name).partition(" ")[0]} - ROLE_NAMES - {""}
+    own = _own_by_layout(text, names)
+    others = [
+        part.text
+        for part in _located(text)
+        if not any(one.start < part.end and part.start < one.end for one in own)
+        and not (_NOT_PROSE.match(part.text) or _is_code(part.text))
+        and WORD.search(part.text)
+    ]
+    return Speech("\n".join(one.text for one in own), "\n".join(others))
 
 
 def _with_question_apart(sentence: str) -> tuple[str, ...]:

@@ -1,0 +1,100 @@
+"""Tell where a person plays a part: from a message in which they propose to play until they stop.
+
+What they say of themselves in between is the part's ("I am allergic to cats"). A proposal must be unmistakable,
+since nothing that follows it is believed: it speaks of a role play, or has both sides play, and gives the person a
+part. "Act as a travel guide" gives only the assistant one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from lifelong.text.words import fold, pattern
+
+MAX_READ_CHARS = 600  # of a message: who proposes a play, or ends one, begins with it
+LONGEST_PLAY = timedelta(hours=2)  # nobody says the next day that a play is over
+
+CUES = tuple(
+    """play roleplay pretend believe imagin game charact scene real rollenspiel rolle spiel gespiel stell tun echt
+    ernst jueg jug fing hagamos personaje serio joue jouo jeu faisons faire imaginons serieus vraie""".split()
+)
+"""How a word begins, folded, without which no text proposes or ends a play."""
+_BEGINS = r"(?:^|[.!?:;,]\s+|\b(?:ok|okay|hey|now|so|und|jetzt|bueno|vale|alors|allez)\b,?\s+)"
+_PROPOSES = (
+    r"(?:\b(?:let's|let us|can we|could we|shall we|we (?:could|can)|you want to|wanna"
+    r"|i (?:want|would like) (?:us )?to|i'd like (?:us )?to|lass uns|lasst uns|wollen wir|konnen wir|machen wir"
+    r"|ich (?:mochte|will)|vamos a|podemos|quiero|quieres|hagamos|on peut|je veux|tu veux|faisons)\s+"
+    r"(?:\w+\s+){0,3}?)"
+)
+_ROLE_PLAY = (
+    r"(?:role-?\s?play\w*|rollenspiel\w*|juego de rol(?:es)?|jeux? de role|pretend|make believe|so tun|tun wir so"
+    r"|fingir|fingamos|como si|faire semblant|semblant|comme si)\b"
+)
+_PLAY = (
+    r"(?:play|imagine|pretend|spielen|spiel\w* wir|spiel|stell dir vor|juguemos|jugar|jugamos"
+    r"|imagina|imaginemos|finge|jouons|jouer|on joue|imaginons)\b"
+)
+_A = r"(?:(?:an?|the|your|my|der|die|das|den|eine?n?|dein\w*|el|la|una?|tu|le|une|ton|ta)\b|l')"
+_NAMED = r"(?:called|named|captain|king|queen|dr|namens|llamad[oa]|nomme)\b"
+_MY_PART = (
+    r"\b(?:(?:i'm|i am|i'll be|i will be|i'll play|i play|me as|ich bin|ich spiele|yo soy|soy|yo hago de|je suis"
+    rf"|je joue|je fais)\s(?:{_A}|{_NAMED})|(?:and me|and i|und ich|y yo|et moi),?\s{_A})"
+)
+_YOUR_PART = (
+    r"\b(?:you're|you are|you'll be|you will be|you be|you play|you act as|you as|du bist|du spielst|sie sind"
+    r"|tu eres|eres|tu haces de|tu es|vous etes|tu joues|tu fais|toi)\s"
+)
+_THE_GAME = r"(?:the |this |our )?(?:game|role-?\s?play\w*|play(?:ing)?|pretending|scene)\b"
+_ENDS = (
+    rf"\b(?:end of {_THE_GAME}|game over|{_THE_GAME}(?: is|'s) (?:over|finished)"
+    rf"|(?<!can't )(?<!not )(?:stop|end|finish|quit|leave|enough of|done with|no more) {_THE_GAME}(?! with\b)"
+    r"|out of character|back to (?:reality|real life|the real world)|in (?:real life|reality)|for real now"
+    r"|(?:ende|schluss) (?:des|vom|mit dem) (?:rollen)?spiels?|genug gespielt|aus der rolle|im echten leben"
+    r"|(?:rollen)?spiel (?:ist )?(?:zu ende|vorbei|aus|beendet)|(?:jetzt|nun|mal) im ernst"
+    r"|fin del juego|(?:se acabo|termino|acabemos|terminemos) (?:el|con el|este) juego|fuera del personaje"
+    r"|(?:dejemos|deja|dejamos) de jugar|en la vida real|ahora en serio"
+    r"|fin du jeu|le jeu est (?:fini|termine)|(?:arretons|on arrete|arrete|stop) (?:le jeu|ce jeu|de jouer)"
+    r"|dans la vraie vie|plus serieusement)\b"
+)
+
+
+class PlayMark(NamedTuple):
+    """A record that begins or ends a play, and when it was said."""
+
+    session_id: str
+    record_id: int
+    at: datetime
+    begins: bool
+
+
+class Plays:
+    """Where in sessions a person plays a part."""
+
+    def __init__(self, marks: Iterable[PlayMark]) -> None:
+        self._marks: dict[str, list[PlayMark]] = {}
+        for one in sorted(marks, key=lambda one: one.record_id):
+            self._marks.setdefault(one.session_id, []).append(one)
+
+    def hold(self, session_id: str, record_id: int, at: datetime) -> bool:
+        """Return whether a record stands behind a proposal to play, and before the end."""
+        before = [one for one in self._marks.get(session_id, ()) if one.record_id <= record_id]
+        last = before[-1] if before else None
+        return last is not None and last.begins and last.record_id < record_id and at - last.at <= LONGEST_PLAY
+
+
+def begins_play(text: str) -> bool:
+    """Return whether a message proposes to play, and gives who writes it a part."""
+    folded = fold(text[:MAX_READ_CHARS])
+    if not pattern(_MY_PART).search(folded):
+        return False
+    if pattern(rf"(?:{_PROPOSES}|{_BEGINS}){_ROLE_PLAY}").search(folded):
+        return True
+    plays = pattern(rf"(?:{_PROPOSES}|{_BEGINS}){_PLAY}").search(folded)
+    return plays is not None and pattern(_YOUR_PART).search(folded, plays.end()) is not None
+
+
+def ends_play(text: str) -> bool:
+    """Return whether a message says that a play is over."""
+    return pattern(_ENDS).search(fold(text[:MAX_READ_CHARS])) is not None
