@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from lifelong import AssistantMessage, Cron, Memory, Note, SystemMessage, ToolResult, User, UserMessage
+from lifelong.recall import replaced
 from lifelong.recall.context import CORE, PINNED, RELEVANT
 from lifelong.serve.caller_identity import caller
 from lifelong.testing import FakeClock
@@ -558,3 +561,25 @@ def test_a_message_brings_no_turn_of_the_journal_that_has_nothing_to_do_with_it(
     assert "Arran" not in asked
     assert "Arran" in memory.context()
     assert "Arran" in memory.context("And the ferry back?")
+
+
+def test_the_newest_of_several_statements_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R8, F3: whatever their order; older ones are not compared with it, since a prompt waits."""
+    compared: list[int] = []
+    replaces = replaced._replaces
+
+    def compare(later: replaced.Statement, earlier: replaced.Statement) -> bool:
+        compared.append(later.record_id)
+        return replaces(later, earlier)
+
+    monkeypatch.setattr(replaced, "_replaces", compare)
+    start = datetime(2026, 3, 2, tzinfo=UTC)
+    days = {1: "Mondays", 4: "Fridays", 2: "Tuesdays", 3: "Thursdays"}
+    said = {
+        number: replaced.Statement(f"The standup meeting is on {day} now.", start + timedelta(days=number), number)
+        for number, day in days.items()
+    }
+    later = replaced.NewerStatements(said.values())
+    assert later.newest(said[1]) == said[4]
+    assert compared == [4]
+    assert later.newest(said[4]) is None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from lifelong import Memory, User
+from lifelong.journal.indexing import appended_journal_items, journal_items
 from lifelong.recall.index_writer import FileSync
-from lifelong.storage.base import Database
+from lifelong.recall.items import Items
+from lifelong.storage.base import Database, Transaction
 from lifelong.testing import FakeClock
 from lifelong.types import Item
 from tests.conftest import OpenMemory, everything
@@ -85,12 +89,12 @@ def test_a_page_that_cannot_be_filed_keeps_no_other_from_it(
 ) -> None:
     """R1: it is said once, tried again, and what stood there stays."""
 
-    def items(page: Path) -> list[Item]:
-        text = page.read_bytes().decode("utf-8", "surrogatepass")
+    def items(data: bytes, page: Path) -> list[Item]:
+        text = data.decode("utf-8", "surrogatepass")
         return [Item("note", f"{page.name}#{len(text)}", text, clock(), page.name)]
 
     pages = [tmp_path / "beds.md", tmp_path / "pipes.md"]
-    files = FileSync(database, "default", clock, "note", lambda: pages, items, alone=True)
+    files = FileSync(database, "default", clock, Path.read_bytes, "note", lambda: pages, items, alone=True)
     pages[0].write_text("Beans climb by the boiler.")
     assert files.sync({}) == 1
     pages[0].write_bytes(b"\xed\xa0\x80 boiler")
@@ -154,3 +158,60 @@ def test_what_stands_on_a_page_follows_in_its_order(memory: Memory) -> None:
     memory.notes.worker("plumber").store("pipes", "\n\n".join(lines))
     memory.organize()
     assert [hit.text for hit in reversed(memory.list("note"))] == lines
+
+
+LINE = '- {{"id": "l{}", "text": "The boiler {}."}}\n'
+
+
+class NoWrites:
+    """A database to which nothing may be written."""
+
+    def __init__(self, database: Database) -> None:
+        self.read = database.read
+
+    def write(self, work: Callable[[Transaction], object]) -> object:
+        raise AssertionError("nothing is to be written")
+
+
+def test_of_a_file_that_grew_only_the_new_lines_are_parsed(
+    database: Database, clock: FakeClock, tmp_path: Path
+) -> None:
+    """R1, F3: a line is added with each turn; another change, or text that may go on, has the whole file read."""
+    page, parsed = tmp_path / "MEMORY.md", list[int]()
+
+    def items(data: bytes, path: Path) -> list[Item]:
+        parsed.append(data.count(b"- {"))
+        return list(journal_items(data, path, tmp_path))
+
+    def appended(data: bytes, path: Path) -> list[Item] | None:
+        found = appended_journal_items(data, path, tmp_path)
+        parsed.extend([] if found is None else [len(found)])
+        return found
+
+    def synced(database: Database = database) -> FileSync:
+        return FileSync(
+            *(database, "default", clock, Path.read_bytes, "journal", lambda: [page], items),
+            alone=True,
+            appended=appended,
+        )
+
+    files = synced()
+    contents = [
+        "# Memory\n\n" + LINE.format(1, "hums") + LINE.format(2, "leaks"),
+        "{}" + LINE.format(3, "is new") + LINE.format(1, "is silent"),
+        "{}It was a gift.\n",
+        "{}It is red.\n",
+        "{}" + LINE.format(4, "is warm"),
+    ]
+    for number, content in enumerate(contents):
+        page.write_text(content.replace("{}", page.read_text() if number else ""))
+        files.sync({})
+    edit(page, "leaks", "drips")
+    page.write_text(page.read_text() + LINE.format(5, "is cold"))
+    files.sync({})
+    assert parsed == [2, 2, 4, 4, 1, 6], "a paragraph may go on, and a line was edited"
+    indexed = dict(database.read(lambda tx: Items(tx, "default").texts("journal")))
+    assert indexed == {item.ref: item.text for item in journal_items(page.read_bytes(), page, tmp_path)}
+    assert synced(cast(Database, NoWrites(database))).sync({}) == 0, (
+        "a process that starts finds all of it in the index"
+    )

@@ -139,14 +139,16 @@ def test_a_file_that_is_being_indexed(open_store: OpenStore, other: Memory, cloc
     told += tell(mara, "Zelda has the keys to the Vorpalroom.")
     files, pause = mara.journal.every_file, Once(lambda: other.forget(*told))
 
-    def items(path: Path) -> list[Item]:
-        read = [*journal_items(path, files.root)]
+    def items(data: bytes, path: Path) -> list[Item]:
+        read = [*journal_items(data, path, files.root)]
         if path == files.long_memory:  # the last one
             pause()
         return read
 
     database = mara._parts.shared.database
-    sync = FileSync(database, "mara", clock, "journal", lambda: journal_paths(files), items, alone=True)
+    sync = FileSync(
+        database, "mara", clock, Path.read_bytes, "journal", lambda: journal_paths(files), items, alone=True
+    )
     database.write(lambda tx: Items(tx, "mara").erase([row[0] for row in tx.all("SELECT id FROM items")]))
     sync.sync({})
     assert pause.times == 2

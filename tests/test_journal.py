@@ -146,6 +146,14 @@ def test_a_text_with_a_secret_is_marked(journal: JournalService) -> None:
     assert KEY.encode() not in journal.files.read(journal.files.memory)
 
 
+def test_an_id_that_a_text_mentions_is_not_taken_for_a_record(journal: JournalService) -> None:
+    """S1: whether one is written or several."""
+    journal.append(replace(RECORD, id="first", text='It says "second" and "third".'))
+    assert journal.append(replace(RECORD, id="second")) == 1
+    assert journal.append(replace(RECORD, id="second")) == 0
+    assert journal.append(replace(RECORD, id="second"), replace(RECORD, id="third")) == 1
+
+
 def test_what_comes_twice_in_a_call_is_written_once(journal: JournalService) -> None:
     """O23: as between two calls."""
     assert journal.append(RECORD, RECORD) == 1

@@ -235,6 +235,20 @@ def test_of_a_long_page_the_last_whole_lines_are_read(files: JournalFiles) -> No
     assert sections(context(files, 200))["# Memory"][-1] == "- 2026-02-24 (note) last"
 
 
+def test_only_the_end_of_a_page_is_read(files: JournalFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O24, F3: the lines are those that the whole page has at its end, long ones left out, however far back."""
+    texts = [f"{number} {'a tide ' * (number % 50)}" for number in range(400)]
+    texts[100] = texts[250] = texts[399] = "x" * 30_000
+    files.append(files.memory, "".join(f"{text}\n" for text in texts).encode())
+    monkeypatch.setattr(files, "read", None)
+    for size in (8_000, 20_000, 60_000, 1_000_000):
+        expected: list[str] = []
+        for line in (f"{text}\n" for text in reversed(texts)):
+            if len(line) <= size // 8 and sum(map(len, expected)) < size:
+                expected.insert(0, line)
+        assert [line.raw for line in _last_lines(files, files.memory, size)] == expected
+
+
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_a_huge_line_hides_nothing(files: JournalFiles, end: bytes) -> None:
     """O22, O24: whatever somebody pasted into the page."""

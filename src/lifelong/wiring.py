@@ -17,9 +17,16 @@ from lifelong.collect.history import History
 from lifelong.collect.lifecycle import Lifecycle
 from lifelong.collect.recorder import Recorder
 from lifelong.collect.tombstones import pending_erasures
+from lifelong.disk import read_own
 from lifelong.errors import ConfigError, StorageUnavailable
 from lifelong.home import Home
-from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
+from lifelong.journal.indexing import (
+    appended_journal_items,
+    journal_items,
+    journal_paths,
+    note_items,
+    note_paths,
+)
 from lifelong.journal.service import JournalService
 from lifelong.keys import database_key
 from lifelong.models.embedders.static import StaticEmbedder
@@ -358,12 +365,14 @@ class UserParts:
         """What lies in the user's folder and can be found."""
         root, journal = self.shared.home.user_folder(self.name), self.journal
         alone = not self.shared.settings.storage.url.get_secret_value()
-        files = partial(FileSync, self._database, self.name, self._clock, alone=alone)
+        read = partial(read_own, root=root)
+        files = partial(FileSync, self._database, self.name, self._clock, read, alone=alone)
         return [
             files(
                 "journal",
                 lambda: journal_paths(journal.files) if journal.enabled else [],
                 partial(journal_items, root=root),
+                appended=partial(appended_journal_items, root=root),
             ),
             files("note", lambda: note_paths(root), partial(note_items, root=root)),
         ]

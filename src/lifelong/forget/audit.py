@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from zoneinfo import ZoneInfo
 
 from lifelong.collect.tombstones import Tombstones
-from lifelong.disk import is_own_file
+from lifelong.disk import is_own_file, read_own
 from lifelong.journal.indexing import journal_items, journal_paths, note_items, note_paths
 from lifelong.organize.consolidation import LONG_CHARS, Merge, WorkingTree
 from lifelong.organize.document_rows import DocumentRows
@@ -221,10 +221,12 @@ class Auditor:
                     seen.add(one.ref)
                     yield one
 
-    def _read_file(self, path: Path, root: Path, items: Callable[[Path, Path], Iterator[Item]]) -> list[Item]:
+    def _read_file(
+        self, path: Path, root: Path, items: Callable[[bytes, Path, Path], Iterator[Item]]
+    ) -> list[Item]:
         """Return what a file holds; nothing where it cannot be read, which health says, too."""
         try:
-            return [*items(path, root)] if is_own_file(path, root) else []
+            return [*items(read_own(path, root), path, root)] if is_own_file(path, root) else []
         except OSError as error:
             log.warning("%s is left out: %s", path.name, error.strerror)
             return []

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
-from lifelong.disk import read_own
 from lifelong.journal.files import BLOCK_END, JournalFiles, list_names
 from lifelong.journal.records import JournalRecord, first_record_of, looks_like_record, parse
 from lifelong.types import Item, ItemKind, Provenance
@@ -38,21 +37,30 @@ def note_paths(folder: Path) -> list[Path]:
     return sorted(one / name for one in folders for name in list_names(one) if name.endswith(".md"))
 
 
-def journal_items(path: Path, root: Path) -> Iterator[Item]:
-    """Give the items of a journal file. The item of a secret record is empty, which empties the same record's item
-    from other files, too."""
+def journal_items(data: bytes, path: Path, root: Path) -> Iterator[Item]:
+    """Give the items of a journal file with this content. The item of a secret record is empty, which empties the
+    same record's item from other files, too."""
+    modified, container = _modified(path), _thread(path, root)
     written: list[str] = []
-    for line in parse(read_own(path, root)):
+    for line in parse(data):
         if line.record:
-            yield _record_item(line.record, _modified(path), _thread(path, root))
+            yield _record_item(line.record, modified, container)
         elif not looks_like_record(line.raw):
             written.append(line.raw)
     yield from _paragraphs("journal", "".join(written), path, root)
 
 
-def note_items(path: Path, root: Path) -> Iterator[Item]:
-    """Give the items of a note, a paragraph each."""
-    yield from _paragraphs("note", read_own(path, root).decode("utf-8", "replace"), path, root)
+def appended_journal_items(data: bytes, path: Path, root: Path) -> list[Item] | None:
+    """Return the items of what was appended to a journal file after a whole line; none where that is not records
+    alone: other text may continue a paragraph."""
+    if any(line.record is None for line in parse(data)):
+        return None
+    return list(journal_items(data, path, root))
+
+
+def note_items(data: bytes, path: Path, root: Path) -> Iterator[Item]:
+    """Give the items of a note with this content, a paragraph each."""
+    yield from _paragraphs("note", data.decode("utf-8", "replace"), path, root)
 
 
 def _record_item(record: JournalRecord, modified: datetime, container: str) -> Item:

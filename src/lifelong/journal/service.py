@@ -398,8 +398,10 @@ class JournalService:
 
     def _unknown(self, path: Path, records: Sequence[JournalRecord]) -> list[JournalRecord]:
         """Return the records that are not in the file."""
-        ids = _ID.findall(self.files.read(path))
-        if {encode(json.dumps(record.id, ensure_ascii=False)) for record in records}.isdisjoint(ids):
+        data = self.files.read(path)
+        ids = [encode(json.dumps(record.id, ensure_ascii=False)) for record in records]
+        # One id is looked for in a fraction of the time that it takes to read all of a long file.
+        if ids[0] not in data if len(ids) == 1 else set(ids).isdisjoint(_ID.findall(data)):
             return list(records)
         known = {record.id for record in self._records(path)}
         return [record for record in records if record.id not in known]

@@ -140,15 +140,22 @@ def recent_lines(files: JournalFiles, today: date, room: int) -> list[list[FileL
 
 def _last_lines(files: JournalFiles, path: Path, size: int) -> list[FileLine]:
     """Return the last lines of a file, about `size` bytes, without those that are far too long to be shown."""
-    data = files.read(path)
+    most, is_whole = size, False
     lines: list[bytes] = []
-    end, left = len(data), size
-    while end and left > 0:
-        start = data.rfind(b"\n", 0, end - 1) + 1
-        if end - start <= size // _LONG_LINE_DIVISOR:
-            lines.append(data[start:end])
-            left -= end - start
-        end = start
+    left = size
+    while left > 0 and not is_whole:
+        most *= 2
+        data = files.end(path, most)
+        is_whole = len(data) < most
+        lines, end, left = [], len(data), size
+        while end and left > 0:
+            start = data.rfind(b"\n", 0, end - 1) + 1
+            if not start and not is_whole:
+                break  # the line begins before what was read
+            if end - start <= size // _LONG_LINE_DIVISOR:
+                lines.append(data[start:end])
+                left -= end - start
+            end = start
     return parse(b"".join(reversed(lines)))
 
 

@@ -364,11 +364,14 @@ class FileItem(NamedTuple):
 
 
 class SyncedFile(NamedTuple):
-    """A file as it was read: time and size, and its items by ref. None: it was never read."""
+    """A file as it was read: time and size, its items by ref (none: it was never read), and the length and a
+    digest of its content."""
 
     changed: FileChange
     items: dict[str, FileItem] | None
     is_read: bool = True
+    length: int = 0
+    digest: bytes = b""
 
 
 Loaded = dict[Path, dict[str, Item]]
@@ -376,29 +379,34 @@ Loaded = dict[Path, dict[str, Item]]
 
 
 class FileSync:
-    """Keep the files of one kind of one owner searchable: `files` lists them, `items` reads one. Where two files
-    have an item of one ref, the one that was changed last counts; an empty text in one of them hides the item.
-    With `alone`, no other home keeps such files of this owner, so what is not in ours is hidden; else only what
-    was in ours before. A file that cannot be read or indexed is logged and tried again; its previous version
-    stays. No text is kept: a file is read again where a text is needed."""
+    """Keep the files of one kind of one owner searchable: `files` lists them, `read` returns the content of one,
+    `items` what is found in it, and `appended` what is found in whole lines that were added to it, if that can be
+    told from them alone. Where two files have an item of one ref, the one that was changed last counts; an empty
+    text in one of them hides the item. With `alone`, no other home keeps such files of this owner, so what is not
+    in ours is hidden; else only what was in ours before. A file that cannot be read or indexed is logged and tried
+    again; its previous version stays. No text is kept: a file is read again where a text is needed."""
 
     def __init__(
         self,
         database: Database,
         owner: str,
         clock: Clock,
+        read: Callable[[Path], bytes],
         kind: ItemKind,
         files: Callable[[], Sequence[Path]],
-        items: Callable[[Path], Iterable[Item]],
+        items: Callable[[bytes, Path], Iterable[Item]],
         *,
         alone: bool,
+        appended: Callable[[bytes, Path], Iterable[Item] | None] = lambda data, path: None,
     ) -> None:
         self._database = database
         self._owner = owner
         self._clock = clock
         self._kind = kind
         self._files = files
+        self._content = read
         self._items = items
+        self._appended = appended
         self._alone = alone
         self._read: dict[Path, SyncedFile] = {}
         self._indexed: dict[str, bytes] = {}  # digests of the indexed texts, by ref
@@ -434,9 +442,11 @@ class FileSync:
         loaded: Loaded = {}
         self._read = {path: self._read_file(path, change, loaded) for path, change in found.items()}
         indexed = self._database.read(lambda tx: Items(tx, self._owner).refs(self._kind))
+        stored = {} if self._indexed else self._stored()
         newest = _newest(self._read)
         counts = {
-            path: self._index_file(path, digests, indexed, erasures, loaded) for path, digests in newest.items()
+            path: self._index_file(path, digests, indexed, stored, erasures, loaded)
+            for path, digests in newest.items()
         }
         all_indexed = None not in counts.values()
         hidden: set[str] = set()
@@ -454,24 +464,52 @@ class FileSync:
             return known
         before = (known and known.items) or {}
         try:
-            items = loaded[path] = {item.ref: item for item in self._items(path)}
+            data = self._content(path)
+            more = self._added(path, data, known) if known else None
+            items = more if more is not None else self._items(data, path)
+            loaded[path] = {item.ref: item for item in items}
         except (OSError, LifelongError, ValueError) as error:
             if not known or known.is_read:
                 log.warning("%s cannot be read; its previous version stays: %s", path.name, error)
             return SyncedFile(change, known.items if known else None, is_read=False)
-        read = {ref: FileItem(_digest(item.text), change[0]) for ref, item in items.items()}
+        read = {ref: FileItem(_digest(item.text), change[0]) for ref, item in loaded[path].items()}
         same = {ref: before[ref] for ref in read.keys() & before.keys() if before[ref].digest == read[ref].digest}
-        return SyncedFile(change, read | same)
+        kept = before if more is not None else {}
+        return SyncedFile(change, kept | read | same, length=len(data), digest=_file_digest(data))
+
+    def _added(self, path: Path, data: bytes, known: SyncedFile) -> Iterable[Item] | None:
+        """Return what is found in what was added to a file since it was read; none where that cannot be told from
+        what was added alone, or more was changed."""
+        is_longer = data[known.length - 1 : known.length] == b"\n" and known.length < len(data)
+        if not is_longer or _file_digest(memoryview(data)[: known.length]) != known.digest:
+            return None
+        return self._appended(data[known.length :], path)
+
+    def _stored(self) -> dict[str, bytes]:
+        """Return digests of the texts in the index: what is in it already need not be written again."""
+        texts = self._database.read(lambda tx: Items(tx, self._owner).texts(self._kind))
+        return {ref: _digest(text) for ref, text in texts}
 
     def _index_file(
-        self, path: Path, digests: dict[str, bytes], indexed: set[str], erasures: int, loaded: Loaded
+        self,
+        path: Path,
+        digests: dict[str, bytes],
+        indexed: set[str],
+        stored: Mapping[str, bytes],
+        erasures: int,
+        loaded: Loaded,
     ) -> int | None:
         """Return how many items came or changed; none where the file cannot be read again, or the database refuses
         its items."""
-        refs = [ref for ref, it in digests.items() if ref not in indexed or self._indexed.get(ref) != it]
+        known = {ref for ref, it in digests.items() if ref in indexed and stored.get(ref) == it}
+        refs = [
+            ref
+            for ref, it in digests.items()
+            if ref not in known and (ref not in indexed or self._indexed.get(ref) != it)
+        ]
         try:
-            if refs and path not in loaded:
-                loaded[path] = {item.ref: item for item in self._items(path)}
+            if not loaded.get(path, {}).keys() >= set(refs):
+                loaded[path] = {item.ref: item for item in self._items(self._content(path), path)}
             new = {ref: loaded[path][ref] for ref in refs if ref in loaded[path]}
             changed = self._database.write(lambda tx: self._index(tx, new, indexed, erasures)) if new else 0
         except (StorageUnavailable, StorageBusy, StorageFull, StorageCorrupt, ErasedMeanwhile):
@@ -482,6 +520,7 @@ class FileSync:
             self._failing.add(path)
             return None
         self._failing.discard(path)
+        self._indexed |= {ref: digests[ref] for ref in known}
         self._indexed |= {ref: _digest(item.text) for ref, item in new.items()}
         return changed
 
@@ -517,6 +556,10 @@ def _newest(files: dict[Path, SyncedFile]) -> dict[Path, dict[str, bytes]]:
 
 def _hidden(files: dict[Path, SyncedFile]) -> set[str]:
     return {ref for file in files.values() for ref, one in (file.items or {}).items() if not one.digest}
+
+
+def _file_digest(data: bytes | memoryview) -> bytes:
+    return blake2b(data, digest_size=16).digest()
 
 
 def _digest(text: str) -> bytes:

@@ -514,6 +514,11 @@ class Items:
         which = "SELECT ref FROM items WHERE owner = ? AND kind = ? AND gone IS NULL"
         return {row[0] for row in self._tx.all(which, self._owner, kind)}
 
+    def texts(self, kind: ItemKind) -> list[tuple[str, str]]:
+        """Return the refs of a kind that are not hidden, each with its text."""
+        which = "SELECT ref, text FROM items WHERE owner = ? AND kind = ? AND gone IS NULL"
+        return [(ref, text) for ref, text in self._tx.all(which, self._owner, kind)]
+
     def _known(self, keys: Iterable[tuple[ItemKind, str]]) -> dict[tuple[ItemKind, str], tuple[int, str]]:
         """Return those that exist, each with its id and its text."""
         rows = self._tx.many(

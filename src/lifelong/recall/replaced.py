@@ -117,8 +117,8 @@ class NewerStatements:
             for one in self._holding.get(word, ())
             if _is_after(one, said)
         }
-        found = [one for one in later.values() if _replaces(one, said)]
-        return max(found, key=lambda other: (other.at, other.record_id), default=None)
+        newest_first = sorted(later.values(), key=lambda other: (other.at, other.record_id), reverse=True)
+        return next((one for one in newest_first if _replaces(one, said)), None)
 
 
 class _Words(NamedTuple):
@@ -250,6 +250,7 @@ def _is_of_another(later: Statement, earlier: Statement, shared: frozenset[str])
     ) or any(owner and owner not in told for owner in was_owned.values())
 
 
+@lru_cache(maxsize=4_096)
 def _lead(text: str) -> str:
     """Return the stem of what a sentence begins with, if it is written with a capital and says something."""
     found = _LEAD.match(text)
@@ -285,6 +286,7 @@ def _owners(text: str, things: frozenset[str]) -> dict[str, str]:
     return {thing: stem(who[:-2]) if "'" in who else "" for thing, who in found if thing in things}
 
 
+@lru_cache(maxsize=4_096)
 def _happened(text: str) -> bool:
     """Return whether a sentence tells what only happened, which cannot change any more."""
     return any(
@@ -294,6 +296,7 @@ def _happened(text: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4_096)
 def _is_request(text: str) -> bool:
     """Return whether a sentence asks for something to be done once: another request does not replace it."""
     return is_for_once(text) or pattern(_TASK).match(fold(text)) is not None
