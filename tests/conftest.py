@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import logging
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -15,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from lifelong import Agent, Memory, User
 from lifelong.home import Home
@@ -32,6 +37,19 @@ if TYPE_CHECKING:
 
 for _name in [name for name in os.environ if name.startswith("LIFELONG_")]:
     del os.environ[_name]
+
+# What many processes would spend more on than on their test: threads for sums of a few numbers, and a look through
+# every package for plugins of pydantic.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+
+# How long an example takes is the machine's affair: no test may fail because others run beside it.
+hypothesis_settings.register_profile(
+    "lifelong",
+    hypothesis_settings.default,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+hypothesis_settings.load_profile("lifelong")
 
 DISK = Path(tempfile.gettempdir())
 SHARED_MEMORY = Path("/dev/shm")
@@ -70,6 +88,22 @@ def absent(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(f"{what}, and CI must have it")
     pytest.skip(what)
+
+
+def pytest_collection_finish() -> None:
+    """What is there for the whole run is not looked through again and again for what could be freed."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _authorities_are_read_once() -> Iterator[None]:
+    """Each client of a model would read all that the web trusts again, which takes longer than its question."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "SSL_CERT_FILE" not in os.environ and (known := ssl.get_default_verify_paths().cafile):
+            patch.setenv("SSL_CERT_FILE", known)  # where it is set, httpx makes its contexts as everybody does
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -801,8 +801,14 @@ def test_health_says_why_the_worker_fails(open_memory: OpenMemory) -> None:
     memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE journal_progress RENAME TO mislaid"))
     memory.append(memory.agent(ALICE), UserMessage("one"))
     memory.start()
-    until(lambda: memory.admin.health().status == "yellow")
-    (reason,) = memory.admin.health().reasons
+    seen: list[Health] = []
+
+    def is_yellow() -> bool:
+        seen[:] = [memory.admin.health()]
+        return seen[0].status == "yellow"
+
+    until(is_yellow)
+    (reason,) = seen[0].reasons
     assert reason.startswith("The journal could not be kept, and is tried again: ")
     assert "journal_progress" in reason
     memory._parts.shared.database.write(lambda tx: tx.run("ALTER TABLE mislaid RENAME TO journal_progress"))

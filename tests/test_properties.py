@@ -268,6 +268,11 @@ def settings_for(examples: int) -> settings:
     )
 
 
+def test_no_example_has_a_deadline() -> None:
+    """How long an example takes is the machine's affair: the whole suite runs beside it."""
+    assert settings().deadline is None
+
+
 def test_any_interleaving_on_sqlite() -> None:
     """C8, C9, C10: none lost, none twice, none unmarked after sleep."""
     run_machine(Collecting, settings=settings_for(80))
