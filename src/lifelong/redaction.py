@@ -298,7 +298,7 @@ _GROUPS = r"\d{4,6}(?:[ -]\d{4,6}){2,}(?![\d-])|(?=[A-Z ]{0,12}\d)[A-Z0-9]{4}(?:
 _QUOTE = re.compile(r"(\\*+)(\"\"\"|'''|[\"'`“\u2018«„‚‹「『”»›])")
 _CLOSING = dict(zip("“\u2018«„‚‹「『»›", "”\u2019»“\u2018›」』«‹", strict=True))
 _CLAUSE = (
-    r"(?i)[.,;:](?=[\s\"']|\Z)|[!?]+(?=\s+[A-Z])|\n|\s(?:and|but|or|because|so|which|if|when|then|und|oder|aber"
+    r"(?i)[.,;:](?=[\s\"']|\Z)|(?<![!?])[!?]++(?=\s+[A-Z])|\n|\s(?:and|but|or|because|so|which|if|when|then|und|oder|aber"
     r"|y|o|pero"
     r"|et|ou|mais|[-\u2013—|]+)(?=\s)|[;&](?=[a-z_ ]{2,40}=)|,(?=[\"']?[a-z_]{2,40}[\"']?[=:])|\s[(#]|</|[。、」]"
 )
