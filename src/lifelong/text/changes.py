@@ -316,7 +316,7 @@ _NUMBER_WORD = rf"\b(?:{'|'.join(word for word, number in NUMBER_WORDS.items() i
 SAYS_LITTLE = word_set(
     """write run add send read fix build remove delete answer reply explain move live work user assistant today
     tonight anymore longer always never siempre nunca toujours jamais
-    thing anyone anybody someone somebody fwiw btw yes yeah ok okay
+    thing anyone anybody someone somebody fwiw btw yes yeah ok okay mr mrs ms dr prof
     beim zum zur vom mal fast so da dann denn eben halt etwa ganz gar hab habe hatte haben soll sollen muss kann
     konnte geht gehen
     macht machen kommt sagt sagen gibt jetzt wieder alles etwas was mehr sehr viel immer nie uhr tag woche jahr die
