@@ -62,6 +62,9 @@ def test_an_allergy_is_there_by_default_whatever_the_message_says(memory: Memory
         "Antworte mir bitte immer auf Deutsch.",
         "Termine nie vor neun Uhr.",
         "Wir wohnen in der Lindenallee 12.",
+        "Ich bin wieder nach Leipzig gezogen.",
+        "Nos hemos mudado a Madrid.",
+        "On a déménagé à Nantes.",
         "Soy alérgica a los frutos secos.",
         "No me llames antes de las diez.",
         "Me llamo Pablo y trabajo en un taller.",
@@ -317,6 +320,17 @@ def test_the_core_shows_what_replaced_a_line(memory: Memory, clock: FakeClock) -
     (hit,) = [hit for hit in memory.search("When is the standup?") if "9:30" in hit.text]
     assert hit.newer is not None
     assert "10:45" in hit.newer.text
+
+
+def test_a_date_that_is_denied_is_not_said_again(memory: Memory, clock: FakeClock) -> None:
+    """R8, R9: whoever of a team says it, the new date stands first, and with the old one."""
+    said(memory, "The release of Heron 2.0 is on 21 November.", speaker="Mara")
+    clock.turn(days=1)
+    said(memory, "The release of Heron 2.0 is now on 28 November, not on 21 November.", speaker="Jonas")
+    first, second = memory.search("When is the release of Heron 2.0?", top_k=2)
+    assert "28 November" in first.text
+    assert second.newer is not None
+    assert "28 November" in second.newer.text
 
 
 def test_another_ones_change_takes_nothing_out_of_a_context(memory: Memory, clock: FakeClock) -> None:

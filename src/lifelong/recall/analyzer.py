@@ -156,10 +156,11 @@ def text_words(text: str) -> Mapping[str, None]:
 
 
 def query_words(text: str) -> list[str]:
-    """Return the content words of a question, folded, in order, each once."""
+    """Return the content words of a question, folded, in order, each once. Where all of them are small words of
+    its language, they are meant: "Ella" is a name, too."""
     words = list(dict.fromkeys(word for piece in text.split() for word in _pieces[piece].words))
     language = guess_language(_small_words(text))
-    return [word for word in words if word not in STOP_WORDS[language]] if language else words
+    return [word for word in words if word not in STOP_WORDS[language]] or words if language else words
 
 
 def count_pieces(text: str) -> int:
@@ -180,6 +181,12 @@ def _small_words(text: str) -> list[str]:
 def ends_in_question(text: str) -> bool:
     """Return whether it ends in a question."""
     return _QUESTION_END.search(text[-10:]) is not None
+
+
+def name_stems(name: str) -> list[int]:
+    """Return the numbers of the stems that a text has which holds all words of a name: in whatever language it is,
+    the English ones are among them."""
+    return [stem_number(word) for word in query_words(name)]
 
 
 def stem_number(word: str) -> int:
