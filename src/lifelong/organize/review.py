@@ -217,7 +217,7 @@ def hold_facts(tx: Transaction, owner: str, author: str, held: Iterable[HeldFact
     """Store the facts of a run that wait, each with the time at which it was said."""
     for path, title, fact in held:
         payload = {"text": fact.text, "where": path, "title": title, "fact": str(replace(fact, marker=""))}
-        at = History(tx).said_at(fact.records[0]) or now
+        at = History(tx).said_at(owner, fact.records[0]) or now
         ReviewRows(tx, owner).hold("fact", author, INSTRUCTION, payload, at)
 
 
