@@ -41,6 +41,30 @@ def test_an_allergy_is_there_by_default_whatever_the_message_says(memory: Memory
     assert not (memory.home.path / "users").exists()
 
 
+def test_what_a_guest_wants_is_not_the_owners_where_no_agent_is_named(open_memory: OpenMemory) -> None:
+    """R8, O11: as for an agent of the owner's."""
+    memory = open_memory("mara")
+    owner, guest = (memory.agent(User("web", who, "team")) for who in ("mara", "eve"))
+    memory.add(NUTS, agent=owner)
+    memory.add("Always send the invoices to my sister.", agent=guest)
+    for agent in (owner, guest):
+        memory.end_session(agent)
+    for _ in range(2):
+        for context in (memory.context(), memory.context(agent=owner)):
+            assert core(context) == [f"- [2026-02-24, r1] {NUTS}"]
+        memory.organize()
+
+
+def test_a_fact_that_says_a_part_of_a_record_does_not_stand_for_the_rest(open_memory: OpenMemory) -> None:
+    """R8: one line shows both sentences; a fact about the home is none about the allergy."""
+    memory = open_memory("mara")
+    said(memory, "I'm allergic to walnuts. I live in Lisbon.")
+    body = "Mara lives in Lisbon. [r1]"
+    memory.documents.write(slug="home", title="Home", body=body, parent_path="~/memory")
+    memory.organize()
+    assert "walnuts" in memory.context()
+
+
 @on_sqlite
 @pytest.mark.parametrize(
     "text",

@@ -183,7 +183,7 @@ class Curation:
             new = self._restate(found, correction, record_id, now, speaker)
         if remember:
             at, line = self._database.read(
-                lambda tx: (History(tx).said_at(record_id), summary_line_id(tx, record_id))
+                lambda tx: (History(tx).said_at(self._owner, record_id), summary_line_id(tx, record_id))
             )
             assert line is not None  # the record was just stored, in a session
             remember(JournalRecord(line, "", "learned", correction, "user", 1.0, at, "private-user"))

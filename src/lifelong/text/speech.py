@@ -60,6 +60,10 @@ _CODE_LINE = re.compile(
     r"|#include"
     r"|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)"
 )
+_CITED_LINE = re.compile(
+    r"^[^\n]*\[(?:[^\[\]\n]{0,100}, )?r\d{1,18}(?:, [^\[\]\n]{0,100})?\][ \t]*$", re.MULTILINE
+)
+"""A fact as our documents hold it: somebody who pastes one does not say it."""
 _COMMENT_LINE = re.compile(r"#|//|/\*|\*|--|;;|<!--")
 _QUESTION_WORDS = (
     r"(?:what|what's|how|which|where|where's|when|why|who|who's|any (?:idea|tips|chance|good)|anything|do|does|did"
@@ -269,12 +273,14 @@ def _located(text: str) -> Iterator[_Part]:
 
 
 def _without_blocks(text: str) -> str:
-    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, and of code
-    and its comments."""
+    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, of facts
+    with their citations, and of code and its comments."""
     if "```" in text or "~~~" in text or "'''" in text or '"""' in text:
         text = _BLOCK.sub(lambda found: "\n" * len(found[0]), text)
     for start, end in _marked(text):
         text = text[:start] + "\n" * (end - start) + text[end:]
+    if "]" in text:
+        text = _CITED_LINE.sub(lambda found: "\n" * len(found[0]), text)
     if "\n" not in text:
         return text
     lines = text.split("\n")
