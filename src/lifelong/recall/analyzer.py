@@ -87,6 +87,7 @@ def extract_terms(text: str) -> TextTerms:
     if any(piece.is_foreign for piece in pieces) and (language := guess_language(_small_words(text))):
         said = {word for piece in pieces for word in piece.words} - STOP_WORDS[language]
         stems = [number for word in said for number in (stem_number(word), _foreign_stem(language, word))]
+        length = length if said else 0  # none: a text that has words without stems would be taken for damaged
     if flags & _SUSPICIOUS:
         flags, suspicious = flags ^ _SUSPICIOUS, True
     if _NAME.search(text):
