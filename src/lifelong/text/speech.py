@@ -111,7 +111,7 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
     the end of a letter with one of them is their own."""
     if len(text) > MAX_TEXT_CHARS:
         text = _WORD_CUT.sub("", text[:MAX_TEXT_CHARS])
-    for part in _own_by_layout(text, {fold(name).partition(" ")[0] for name in names if name} - ROLE_NAMES):
+    for part in _own_by_layout(text, _first_names(*names)):
         if _NOT_PROSE.match(part.text):
             continue
         for one in _with_question_apart(without_mark(part.text)):
@@ -119,12 +119,11 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
                 yield one
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=512)  # whole texts
 def split_speech(text: str, name: str = "") -> Speech:
     """Return what of a message is its writer's own, and what is not, a sentence a line. Code and reports of
     programs are in neither. `name` is the writer's, if it is known."""
-    names = {fold(name).partition(" ")[0]} - ROLE_NAMES - {""}
-    own = _own_by_layout(text, names)
+    own = _own_by_layout(text, _first_names(name))
     others = [
         part.text
         for part in _located(text)
@@ -133,6 +132,11 @@ def split_speech(text: str, name: str = "") -> Speech:
         and WORD.search(part.text)
     ]
     return Speech("\n".join(one.text for one in own), "\n".join(others))
+
+
+def _first_names(*names: str) -> set[str]:
+    """Return the first names, folded, without what no person is called."""
+    return {fold(name).partition(" ")[0] for name in names} - ROLE_NAMES - {""}
 
 
 def _with_question_apart(sentence: str) -> tuple[str, ...]:
@@ -169,7 +173,7 @@ def _own_by_layout(text: str, names: Collection[str]) -> list[_Part]:
 
 def layout_signs(text: str, name: str) -> list[tuple[int, int, Signs]]:
     """Return where each sentence of a message stands, and its signs. `name` is the writer's."""
-    names = {fold(name)}
+    names = _first_names(name)
     parts = _parts(text, _own_by_words(text, _without_blocks(text), names), names)
     return [(*part[:2], signs) for part, signs in zip(parts, find_signs(text, parts, names), strict=True)]
 
