@@ -368,25 +368,31 @@ def test_a_context_says_why_each_line_is_there(home: Path, line: Line) -> None:
     assert "(core: allergy)" not in line.done("context", "Write a haiku.", "--explain").out
 
 
-@pytest.mark.parametrize("words", [["search", "Where does Mara live?"], ["list"]], ids=" ".join)
-def test_a_hit_is_a_line(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
-    """R2, R14: it begins with the id, whole in a narrow terminal too, and has the date and the words; beneath it,
-    what says the same."""
-    found = line.done(*words, "--json").json
-    expected = [
-        (start, one["text"][:30])
-        for hit in found
-        for start, one in (
-            ([hit["id"], hit["at"][:10]], hit),
-            *((["also", other["id"], other["at"][:10]], other) for other in hit["sources"]),
-        )
-    ]
+def test_a_listed_item_is_a_line(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R11: it begins with the id, whole in a narrow terminal too, and has the date and the words."""
+    found = line.done("list", "--json").json
     for columns in ("200", "80", "40"):
         monkeypatch.setenv("COLUMNS", columns)
-        shown = line.done(*words).out.splitlines()
-        for one, (start, text) in zip(shown, expected, strict=True):
-            assert one.split()[: len(start)] == start
-            assert text in one
+        for hit, one in zip(found, line.done("list").out.splitlines(), strict=True):
+            assert one.split()[:2] == [hit["id"], hit["at"][:10]]
+            assert hit["text"][:30] in one
+
+
+def test_a_hit_is_shown_with_its_text_and_what_says_the_same(
+    home: Path, line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R2, R14: the whole of a short text in a narrow terminal, too, and each source by its id."""
+    words = ("search", "Where does Mara live?")
+    found = line.done(*words, "--json").json
+    assert any(hit["sources"] for hit in found)
+    for columns in ("200", "80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown = line.done(*words).out
+        text = " ".join(shown.split())
+        for hit in found:
+            assert f"{hit['id']} {hit['at'][:10]}" in text
+            assert hit["text"] in text
+            assert all(source["id"] in shown for source in hit["sources"])
 
 
 def test_a_hit_says_what_to_know_of_it(home: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +406,7 @@ def test_a_hit_says_what_to_know_of_it(home: Path, line: Line, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "100")
     shown = line.done("search", "What is the boat called?", "-k", 1).out
     assert "boat is called Gaivota" in shown
-    assert len(shown.strip()) <= 100
+    assert all(len(one) <= 100 for one in shown.splitlines())
     line.done("correct", "r1", "I live in Porto.")
     assert "(ended " in line.done("list", "--subject", "Lisbon").out
 

@@ -277,7 +277,7 @@ def test_what_waits_in_the_inbox_comes_back_and_is_organized(open_home: OpenHome
     organizer.waiting = "the provider is gone"
     with open_home("old", organizer=organizer) as store:
         memory = store.user()
-        records = []
+        records: list[str] = []
         for text in WEEKS[0][:2]:
             records += memory.add(text, agent=MARA)
             memory.end_session(MARA_OF(memory))

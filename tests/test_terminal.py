@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -65,3 +66,21 @@ def test_a_hit_is_shown_without_the_marks_of_markdown() -> None:
         "j1  2026-03-05  journal  2026-03-01 Mara: The demo is *on* Friday. Use __init__.py"
     ]
     assert "**Mara:**" in next(hit_lines([record], limit=200))
+
+
+def test_a_narrow_terminal_shows_the_whole_answer_below() -> None:
+    """R2, R14: what says the same is named by its id."""
+    at = datetime(2026, 3, 5, tzinfo=UTC)
+    text = "Then the date has to move. The release of Harbor 2.0 is now on 28 November, not on 21 November."
+    same = Hit("r139", "record", text, at, "user", 0.0, speaker="Jonas")
+    other = Hit("r140", "record", "Agreed.", at.replace(day=6), "user", 0.0, speaker="Mara")
+    hit = Hit("f54", "fact", text, at, "user", 0.0, path="~/memory/projects/harbor", sources=(same, other))
+    assert [*hit_lines([hit], limit=80, whole=True)] == [
+        "f54  2026-03-05  ~/memory/projects/harbor",
+        "     Then the date has to move. The release of Harbor 2.0 is now on 28 November,",
+        "     not on 21 November.",
+        "     also r140 2026-03-06 Mara  Agreed.",
+        "     also r139 Jonas",
+    ]
+    wide = replace(hit, text="緑茶を飲みます。" * 40)
+    assert all(columns(line) <= 80 for line in hit_lines([wide], limit=80, whole=True))

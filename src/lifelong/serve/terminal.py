@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -31,6 +32,8 @@ UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 PIPED_WIDTH = 200  # columns of a line that no terminal limits
 MIN_TEXT_WIDTH = 40  # columns that the text of a hit gets, however narrow the terminal is
+MIN_LINE_WIDTH = 80  # columns beside what is told of a hit; with fewer, a longer text stands below
+MAX_TEXT_LINES = 3  # of a text that stands below
 MAX_CELL_CHARS = 200
 MAX_WARNINGS = 1_000  # that one command shows
 INFERRED = "Inferred: "  # how the text of a fact begins that nobody said in so many words
@@ -122,11 +125,11 @@ def to_json(value: object, *, compact: bool = False) -> str:
 # Hits
 
 
-def print_hits(hits: Sequence[Hit], empty: str, query: str = "") -> None:
-    """Print a line a hit, and before hits of which none is fair that nothing is known; where there are none, what
-    to do."""
+def print_hits(hits: Sequence[Hit], empty: str, query: str = "", *, whole: bool = False) -> None:
+    """Print the lines of the hits, and before hits of which none is fair that nothing is known; where there are
+    none, what to do."""
     print_unknown(hits)
-    for line in hit_lines(hits, query) if hits else [empty]:
+    for line in hit_lines(hits, query, whole=whole) if hits else [empty]:
         sys.stdout.write(f"{line}\n")
 
 
@@ -138,11 +141,12 @@ def print_unknown(found: Sequence[Found]) -> None:
         sys.stdout.write(f"{ONLY_NEAREST}\n")
 
 
-def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[str]:
+def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0, *, whole: bool = False) -> Iterator[str]:
     """Return each hit as a line: its id, when, who or where, the text (of a long one, the part with the query's
-    words) and what to know of it, in `limit` columns (the terminal's). Beneath it follow, each in a line, what
-    else says the same, what may have replaced it, and what the score is made of, if it was asked for. A hit of low
-    confidence is dim."""
+    words) and what to know of it, in `limit` columns (the terminal's). With `whole`, a text that a narrow terminal
+    would cut stands below, in a few lines. Beneath it follow what else belongs to it, what says the same (by id),
+    what may have replaced it, and what the score is made of, if it was asked for. A hit of low confidence is
+    dim."""
     from lifelong.types import nothing_known
 
     limit = limit or width()
@@ -150,33 +154,57 @@ def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[
     sources = [_source(hit) for hit in hits]
     id_width = max((columns(hit.id) for hit in hits), default=0)
     source_width = max(map(columns, sources), default=0)
+    indent = " " * (id_width + 2)
     for hit, source in zip(hits, sources, strict=True):
         is_low = hit.confidence == "low"
         marks = _marks(hit, unsure if is_low else "")
         text = _shown_text(hit)
         room = limit - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
-        text = excerpt(text, query, max(room, MIN_TEXT_WIDTH))
+        is_below = whole and columns(text) > room and room < MIN_LINE_WIDTH
+        text_styles = [*["dim"] * is_low, *["strike"] * bool(hit.until)]
         parts = [
             styled(pad(one_line(hit.id), id_width), "dim" if is_low else "cyan"),
             styled(f"{hit.at:%Y-%m-%d}", "dim"),
-            styled(pad(source, source_width), "dim" if is_low else "bold"),
-            styled(text, *["dim"] * is_low, *["strike"] * bool(hit.until)),
+            styled(source if is_below else pad(source, source_width), "dim" if is_low else "bold"),
+            "" if is_below else styled(excerpt(text, query, max(room, MIN_TEXT_WIDTH)), *text_styles),
             styled(marks, "dim" if is_low else "yellow"),
         ]
         yield "  ".join(filter(None, parts))
-        for other in hit.sources:
-            marks = _marks(other, "")
-            about = f"{' ' * id_width}  also {one_line(other.id)}  {other.at:%Y-%m-%d}  {_source(other)}  "
-            about += f"{marks} " if marks else ""
-            text = _shown_text(other)
-            yield styled(about + excerpt(text, query, max(limit - columns(about), MIN_TEXT_WIDTH)), "dim")
+        if is_below:
+            for line in _wrapped(text, query, max(limit - len(indent), MIN_TEXT_WIDTH)):
+                yield indent + styled(line, *text_styles)
+        yield from _sources(hit, query, indent, limit)
         if hit.newer:
-            about, says = f"{' ' * id_width}  newer: ", f" ({one_line(hit.newer.id)}, {hit.newer.at:%Y-%m-%d})"
+            about, says = f"{indent}newer: ", f" ({one_line(hit.newer.id)}, {hit.newer.at:%Y-%m-%d})"
             text = excerpt(_shown_text(hit.newer), query, max(limit - columns(about + says), MIN_TEXT_WIDTH))
             yield styled(about + text + says, "yellow")
         if hit.parts:
             scores = ", ".join(f"{name} {part:+.2f}" for name, part in hit.parts.items())
-            yield styled(f"{' ' * id_width}  score {hit.score:.2f} = {scores}", "dim")
+            yield styled(f"{indent}score {hit.score:.2f} = {scores}", "dim")
+
+
+def _sources(hit: Hit, query: str, indent: str, limit: int) -> Iterator[str]:
+    """Return the sources of a hit: a line each for those that say something else, and the ids of the rest."""
+    text, same = _shown_text(hit), list[str]()
+    for other in hit.sources:
+        said, marks = _shown_text(other), _marks(other, "")
+        day = "" if other.at.date() == hit.at.date() else f"{other.at:%Y-%m-%d}"
+        about = " ".join(filter(None, (one_line(other.id), day, _source(other), marks)))
+        if said in text or text in said:
+            same.append(about)
+            continue
+        about = f"{indent}also {about}  "
+        yield styled(about + excerpt(said, query, max(limit - columns(about), MIN_TEXT_WIDTH)), "dim")
+    if same:
+        for line in textwrap.wrap(f"also {', '.join(same)}", max(limit - len(indent), MIN_TEXT_WIDTH)):
+            yield styled(indent + line, "dim")
+
+
+def _wrapped(text: str, query: str, limit: int) -> list[str]:
+    """Return the text, or the part of it with the query's words, in a few lines."""
+    short = excerpt(text, query, MAX_TEXT_LINES * (limit - 8))
+    wide = columns(short) > len(short)
+    return textwrap.wrap(short, limit // 2 if wide else limit)[: 2 * MAX_TEXT_LINES if wide else MAX_TEXT_LINES]
 
 
 def excerpt(text: str, query: str, limit: int) -> str:
