@@ -709,7 +709,8 @@ def test_a_file_that_cannot_be_written_again_is_said_and_goes_later(
     assert not report.complete
     assert report.records == (first,)
     assert "MEMORY.md could not be written" in report.left
-    assert "Nothing was changed" not in report.left
+    assert "Nothing was changed" not in report.left + caplog.text
+    assert "Check the file's permissions" in report.left
     assert mara.admin.health().status == "yellow"
     assert report.left in mara.admin.health().reasons
     clock.turn(minutes=2)
