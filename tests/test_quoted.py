@@ -105,6 +105,26 @@ def test_nothing_is_learned_from_a_part_that_the_user_plays(memory: Memory) -> N
     assert (part.text, part.quoted) == (PART, True)
 
 
+def test_the_journal_of_a_play_is_marked_and_makes_no_experience(tmp_path: Path) -> None:
+    """O12, R2: a line that summarizes a turn of the play, which begins in a session before it."""
+    continuity = {"journal_enabled": True, "experience_store_enabled": True}
+    with Memory.open(tmp_path, user="mara", clock=FakeClock(), continuity=continuity) as memory:
+        agent = memory.agent(User("chat", "mara", "main"))
+        tell(memory, f"{HOME} It is quiet here.", PLAY, AssistantMessage("Hello Bob, what brings you here?"))
+        memory.end_turn(agent)
+        tell(memory, PART, AssistantMessage("Then you should go home, and eat."))
+        organize(memory)
+        memory.experiences.extract()
+        assert {hit.text: hit.quoted for hit in memory.search("Where do I live?", kinds=["journal"])} == {
+            f"User: {HOME} It is quiet here.": False,
+            f"User: {PART} → Then you should go home, and eat.": True,
+            next(hit.text for hit in memory.list("journal") if "Bob" in hit.text): False,
+        }
+        texts = [one.text for one in memory.experiences.list()]
+        assert any(HOME in text for text in texts)
+        assert not any(PART in text for text in texts)
+
+
 def test_a_part_is_known_when_its_session_is_organized_piece_by_piece(memory: Memory) -> None:
     """O12: the proposal was organized before."""
     tell(memory, PLAY, *(f"My head hurts a lot, number {number}." for number in range(5)))

@@ -95,7 +95,7 @@ DAY = 86_400_000_000  # microseconds
 
 BUNDLED = "static/"  # how the identity of the bundled embedder begins, which adds up single words
 
-_RECORD = ITEM_KINDS.index("record")
+_RECORD, _JOURNAL = (ITEM_KINDS.index(kind) for kind in ("record", "journal"))
 _USER = PROVENANCES.index("user")
 
 
@@ -283,15 +283,16 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
 def _quoted(
     candidates: Candidates, places: Sequence[int], words: Sequence[str], weights: Numbers, embedder: WordEmbedder
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which of these places are quoted or made up: their speaker plays a part, or states nothing
-    themselves, or less of what is asked for than others do in their words; and which of these answer so, since
-    the speaker's own words do not hold more of the question."""
+    """Return which of these places are quoted or made up: their speaker plays a part, also in the turn that a
+    journal line summarizes, or states nothing themselves, or less of what is asked for than others do in their
+    words; and which of these answer so, since the speaker's own words do not hold more of the question."""
     quoted, below = np.zeros((2, len(candidates)), np.bool_)
     for place in places:
-        if candidates.kind[place] != _RECORD or candidates.trust[place] != _USER:
-            continue
-        if candidates.is_played(place):
+        is_persons = candidates.kind[place] == _RECORD and candidates.trust[place] == _USER
+        if (is_persons or candidates.kind[place] == _JOURNAL) and candidates.is_played(place):
             quoted[place] = below[place] = True
+            continue
+        if not is_persons:
             continue
         said = split_speech(candidates.text(place)[:MAX_JUDGED_CHARS], str(candidates.speaker[place]))
         if not said.others:
