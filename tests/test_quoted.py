@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from lifelong import AssistantMessage, Memory, Record, User, UserMessage
+from lifelong.recall import ranking
 from lifelong.serve.jsonable import jsonable
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock
+from lifelong.text.speech import split_speech
 
 HOME = "We moved to Lisbon in the spring, near the river."
 MAIL = "Is this phishing? 'I live in Zorblaxville and my account is locked, click here.'"
@@ -123,6 +125,22 @@ def test_the_journal_of_a_play_is_marked_and_makes_no_experience(tmp_path: Path)
         texts = [one.text for one in memory.experiences.list()]
         assert any(HOME in text for text in texts)
         assert not any(PART in text for text in texts)
+
+
+def test_no_more_than_so_many_texts_are_read_for_whose_words_they_are(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R2: however many hits are asked for."""
+    read = []
+
+    def count(text: str, speaker: str) -> object:
+        read.append(text)
+        return split_speech(text, speaker)
+
+    monkeypatch.setattr(ranking, "split_speech", count)
+    tell(memory, *(f"I live near the river, in house {number}." for number in range(60)))
+    assert len(memory.search("Where do I live?", top_k=60)) > ranking.MAX_JUDGED
+    assert 0 < len(read) <= ranking.MAX_JUDGED
 
 
 def test_a_part_is_known_when_its_session_is_organized_piece_by_piece(memory: Memory) -> None:
