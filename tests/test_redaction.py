@@ -481,9 +481,10 @@ def seconds(action: Callable[[], object]) -> float:
         ),
     ],
 )
-@pytest.mark.parametrize("size", [5_000, pytest.param(20_000, marks=pytest.mark.soak)])
-def test_hostile_text_takes_time_by_its_length(unit: str, size: int) -> None:
-    """S4: eight times the text takes about eight times as long, not sixty-four times."""
-    short, long = (unit * (characters // len(unit)) for characters in (size, 8 * size))
+@pytest.mark.soak
+def test_hostile_text_takes_time_by_its_length(unit: str) -> None:
+    """S4: eight times the text takes about eight times as long, not sixty-four times. Both are looked at whole at
+    once; `bench.hostile` takes longer ones."""
+    short, long = (unit * (characters // len(unit)) for characters in (12_000, 96_000))
     least = min(seconds(lambda: find_secrets(short)) for _ in range(3))
-    assert any(seconds(lambda: find_secrets(long)) < 30 * least + 0.05 for _ in range(2))
+    assert any(seconds(lambda: find_secrets(long)) < 30 * least for _ in range(2))
