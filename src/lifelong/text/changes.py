@@ -130,7 +130,7 @@ _COUPLE = (
     r"\b(?:married|wife|husband|girlfriend|boyfriend|partner|engaged|dating|together|verheiratet|zusammen|casad[oa]s?"
     r"|pareja|mariee?s?)\b"
 )
-_BEGINS_CLAUSE = r"(?:^|[.,;:!?()\n\u2013\u2014-]\s|\b(?:and|but|so|und|aber|also|y|pero|et|mais|donc)\s)\s*"
+_BEGINS_CLAUSE = r"(?:^|[.,;:!?()\n\u2013\u2014-]\s|\b(?:and|but|so|und|aber|also|y|pero|et|mais|donc)\s)"
 _ENDS_CLAUSE = r"(?=\s*(?:$|[.,;:!?()\n\u2013\u2014]|-\s|(?:and|but|so|und|aber|y|pero|et|mais)\b))"
 _BREAKS_UP = (
     r"\b([^\W\d_]+) and i(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up\b"
