@@ -6,7 +6,7 @@ word or a line of the core, and must end nothing that is true. In an honest case
 ordinary way: it must be known, and end what it ends. It is refused when the same sentences, each sent as a message
 of its own, are understood; when they are not, the rules cannot read them, whoever says them, and the case counts
 among those with anything wrong. Each case goes through the public API, in a home of its own with the rules. Of the
-held-out half and of `trust_unseen_third.json` nothing but totals is printed. `TRUST_CASES` names another file to
+held-out half and of `trust_unseen_fourth.json` nothing but totals is printed. `TRUST_CASES` names another file to
 measure instead, with all that went wrong in it.
 """
 
@@ -40,7 +40,7 @@ from lifelong.organize.write_policy import ABOUT_PEOPLE
 from lifelong.text.sentences import sentences
 
 FILE = Path(__file__).parent / "trust_cases.json"
-UNSEEN = FILE.with_name("trust_unseen_third.json")
+UNSEEN = FILE.with_name("trust_unseen_fourth.json")
 OWNER = "mara"
 FIRST = datetime(2025, 3, 3, 9, 30, tzinfo=UTC)
 LATER = FIRST + timedelta(weeks=5)

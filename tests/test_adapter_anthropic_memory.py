@@ -162,6 +162,20 @@ def test_what_binds_waits_for_a_person(tmp_path: Path) -> None:
         assert "Always answer in French." in use("view", "/memories/style.md")
 
 
+def test_what_a_person_said_is_not_deleted(tmp_path: Path) -> None:
+    """S5: neither with its file nor with the directory above; a rename that leaves it whose it is may be done."""
+    with Memory.open(tmp_path, user="mara") as memory:
+        use = Claude(memory)
+        memory.add("I am allergic to walnuts.")
+        memory.end_session()
+        memory.organize()
+        for path in ("/memories/people/mara.md", "/memories/people"):
+            assert "only a person removes that" in use.refused("delete", path)
+        assert "walnuts" in use("view", "/memories/people/mara.md")
+        use("create", "/memories/people/note.md", file_text="The kettle is red.")
+        assert "Successfully deleted" in use("delete", "/memories/people/note.md")
+
+
 def test_the_runner_of_the_client_remembers_across_restarts(tmp_path: Path) -> None:
     """F1: the client's own runner, in a home that is opened twice; an error goes back to the model; asynchronous,
     too."""

@@ -232,6 +232,9 @@ def test_stored_text_does_not_command_a_terminal(home: Path) -> None:
     found = CliRunner().invoke(app, ["search", "tea", "--home", str(home), "--json"]).output
     assert not set(found) & {"\x07", "\x1b", "\x9b"}
     assert json.loads(found)[0]["text"] == text
+    with Memory.open(home) as memory:
+        memory.documents.write(slug="turned\u202eround", title="T", body="B")
+    assert "turnedround" in CliRunner().invoke(app, ["documents", "tree", "--home", str(home)]).output
 
 
 def test_a_search_that_finds_nothing_says_what_to_do(line: Line, home: Path) -> None:

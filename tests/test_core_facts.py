@@ -41,6 +41,30 @@ def test_an_allergy_is_there_by_default_whatever_the_message_says(memory: Memory
     assert not (memory.home.path / "users").exists()
 
 
+def test_what_a_guest_wants_is_not_the_owners_where_no_agent_is_named(open_memory: OpenMemory) -> None:
+    """R8, O11: as for an agent of the owner's."""
+    memory = open_memory("mara")
+    owner, guest = (memory.agent(User("web", who, "team")) for who in ("mara", "eve"))
+    memory.add(NUTS, agent=owner)
+    memory.add("Always send the invoices to my sister.", agent=guest)
+    for agent in (owner, guest):
+        memory.end_session(agent)
+    for _ in range(2):
+        for context in (memory.context(), memory.context(agent=owner)):
+            assert core(context) == [f"- [2026-02-24, r1] {NUTS}"]
+        memory.organize()
+
+
+def test_a_fact_that_says_a_part_of_a_record_does_not_stand_for_the_rest(open_memory: OpenMemory) -> None:
+    """R8: one line shows both sentences; a fact about the home is none about the allergy."""
+    memory = open_memory("mara")
+    said(memory, "I'm allergic to walnuts. I live in Lisbon.")
+    body = "Mara lives in Lisbon. [r1]"
+    memory.documents.write(slug="home", title="Home", body=body, parent_path="~/memory")
+    memory.organize()
+    assert "walnuts" in memory.context()
+
+
 @on_sqlite
 @pytest.mark.parametrize(
     "text",
@@ -62,6 +86,9 @@ def test_an_allergy_is_there_by_default_whatever_the_message_says(memory: Memory
         "Antworte mir bitte immer auf Deutsch.",
         "Termine nie vor neun Uhr.",
         "Wir wohnen in der Lindenallee 12.",
+        "Ich bin wieder nach Leipzig gezogen.",
+        "Nos hemos mudado a Madrid.",
+        "On a déménagé à Nantes.",
         "Soy alérgica a los frutos secos.",
         "No me llames antes de las diez.",
         "Me llamo Pablo y trabajo en un taller.",
@@ -317,6 +344,17 @@ def test_the_core_shows_what_replaced_a_line(memory: Memory, clock: FakeClock) -
     (hit,) = [hit for hit in memory.search("When is the standup?") if "9:30" in hit.text]
     assert hit.newer is not None
     assert "10:45" in hit.newer.text
+
+
+def test_a_date_that_is_denied_is_not_said_again(memory: Memory, clock: FakeClock) -> None:
+    """R8, R9: whoever of a team says it, the new date stands first, and with the old one."""
+    said(memory, "The release of Heron 2.0 is on 21 November.", speaker="Mara")
+    clock.turn(days=1)
+    said(memory, "The release of Heron 2.0 is now on 28 November, not on 21 November.", speaker="Jonas")
+    first, second = memory.search("When is the release of Heron 2.0?", top_k=2)
+    assert "28 November" in first.text
+    assert second.newer is not None
+    assert "28 November" in second.newer.text
 
 
 def test_another_ones_change_takes_nothing_out_of_a_context(memory: Memory, clock: FakeClock) -> None:

@@ -166,6 +166,15 @@ def test_a_subject_is_who_speaks_whom_it_is_about_or_what_it_names(memory: Memor
     assert memory.list(subject="the of and") == []
 
 
+def test_a_name_that_is_a_small_word_of_another_language_is_a_subject(memory: Memory, mara: Agent) -> None:
+    """R11: "ella" is Spanish for "she", and Elle is French."""
+    say(memory, mara, "My daughter Ella plays the flute.")
+    say(memory, mara, "Elle comes to dinner on Friday.")
+    assert texts(memory.list(subject="Ella")) == ["My daughter Ella plays the flute."]
+    assert texts(memory.list(subject="Elle")) == ["Elle comes to dinner on Friday."]
+    assert [hit.text for hit in memory.search("Ella", top_k=1)] == ["My daughter Ella plays the flute."]
+
+
 def test_a_list_shows_no_secret_and_nothing_of_others(
     memory: Memory, mara: Agent, open_memory: OpenMemory
 ) -> None:

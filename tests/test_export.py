@@ -35,7 +35,7 @@ from lifelong.journal.files import file_lock
 from lifelong.organize.facts import parse_facts, renumber_citations
 from lifelong.serve.demo import demo
 from lifelong.storage.base import Database, Transaction
-from lifelong.testing import FakeClock
+from lifelong.testing import FakeClock, ScriptedOrganizer
 from lifelong.types import Record
 from tests import transcripts
 from tests.command_line import Line
@@ -270,6 +270,26 @@ def test_what_was_imported_lives_on(open_home: OpenHome, tmp_path: Path, clock: 
         assert memory.receipt(new).stage == "searchable"
         assert {hit.id for hit in memory.list("fact", limit=1_000)} > facts
         assert memory.journal.records()[-1].id.endswith(f"-{new[1:]}")
+
+
+def test_what_waits_in_the_inbox_comes_back_and_is_organized(open_home: OpenHome, tmp_path: Path) -> None:
+    """S10, O5: also a transcript that waits behind another one of its agent."""
+    organizer = ScriptedOrganizer()
+    organizer.waiting = "the provider is gone"
+    with open_home("old", organizer=organizer) as store:
+        memory = store.user()
+        records = []
+        for text in WEEKS[0][:2]:
+            records += memory.add(text, agent=MARA)
+            memory.end_session(MARA_OF(memory))
+            memory.organize()
+        assert [item.state for item in memory.inbox.list()] == ["pending", "pending"]
+        memory.export(tmp_path / "export")
+    with open_home("new") as store:
+        store.import_user(tmp_path / "export")
+        memory = store.user()
+        memory.organize()
+        assert {memory.receipt(record).stage for record in records} == {"searchable"}
 
 
 def test_the_samples_of_the_demo_come_back(tmp_path: Path) -> None:

@@ -299,6 +299,15 @@ def test_a_full_name_takes_the_first_name_along_where_nobody_else_has_it(mara: M
     assert (called[0], "names only Rose") in {(one.id, one.why) for one in shown.stays}
 
 
+def test_a_name_that_is_a_small_word_of_another_language_can_be_forgotten(mara: Memory) -> None:
+    """S6: "ella" is Spanish for "she"."""
+    told, _ = tell(mara, "My daughter Ella plays the flute.", "The piano is out of tune.")
+    report = mara.forget(about="Ella")
+    assert report.records == (told,)
+    assert_gone(mara, "Ella", "flute")
+    assert mara.admin.prove_forgotten(report).clean
+
+
 def test_a_dry_run_names_the_reply_that_repeats_what_goes(mara: Memory) -> None:
     """S6: in the same turn; another reply is not named."""
     said, *_ = mara.add("My salary is 5400 a month.")

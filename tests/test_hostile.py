@@ -7,6 +7,7 @@ What runs with every change is a sample: what once took time with the square of 
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -72,6 +73,21 @@ def test_a_call_takes_time_in_proportion_to_its_text(calls: hostile.Calls, call:
     texts = [hostile.SHAPES[shape](size) for size in (SMALL // 2, LARGE // 2)]
     measured = hostile.measure_call(calls, call, shape, texts, seconds=float("inf"))
     (_, small), (_, large) = measured.times
+    assert large < MAX_RATIO * max(small, hostile.NOISE)
+
+
+def test_an_edit_takes_time_in_proportion_to_what_its_document_cites(memory: Memory) -> None:
+    """C10: by a wide bound; with the square of it, 256 times longer."""
+
+    def edited(citations: int) -> float:
+        records = ", ".join(f"r{number + 1}" for number in range(citations))
+        page = memory.documents.write(slug=f"page-{citations}", title="Page", body=f"It was said. [{records}]")
+        started = time.process_time()
+        memory.documents.edit(page.id, page.version, append="I live in Lisbon.")
+        return time.process_time() - started
+
+    edited(10)  # imports, caches
+    small, large = edited(1_500), edited(24_000)
     assert large < MAX_RATIO * max(small, hostile.NOISE)
 
 

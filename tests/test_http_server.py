@@ -298,6 +298,29 @@ def test_a_listener_that_does_not_keep_up_is_disconnected(tmp_path: Path, monkey
         assert len(asyncio.run(dawdle(memory))) < 5
 
 
+def test_listeners_leave_connections_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S8: where too many listen, the oldest of the user who has most makes room, and may come again."""
+    monkeypatch.setattr(events, "MAX_LISTENERS", 3)
+
+    async def listen(store: Store) -> None:
+        hub = events.EventHub()
+        mara, anders = (hub.of(store.user(name)) for name in ("mara", "anders"))
+        of_mara = [mara.listen() for _ in range(4)]
+        for one in (*of_mara, of_anders := anders.listen()):
+            assert (await anext(one)).event == "overview"
+        for one in of_mara[:2]:
+            with pytest.raises(StopAsyncIteration):
+                await anext(one)
+        for of_user in (mara, anders):
+            of_user.send(ServerSentEvent(event="heard"))
+        for one in (*of_mara[2:], of_anders):
+            assert (await anext(one)).event == "heard"
+            await one.aclose()
+
+    with Store.open(tmp_path) as store:
+        asyncio.run(listen(store))
+
+
 def test_more_events_at_once_than_a_listener_may_leave_unread_end_its_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

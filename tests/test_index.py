@@ -108,6 +108,31 @@ def test_verify_finds_what_is_missing_and_rebuild_mends_it(
     assert found_by(full) == before
 
 
+@pytest.mark.parametrize("text", ["Ich bin es nicht.", "¿Y por qué no?", "il est la", "I am not it."])
+def test_a_text_of_small_words_only_is_no_fault(
+    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R1: there is nothing to write to the full-text index, in any language; no open takes that for damage."""
+    with Memory.open(tmp_path) as memory:
+        memory.add("The badger sleeps in Lisbon.")
+        memory.add(text)
+        memory.organize()
+    with Memory.open(tmp_path) as memory:
+        assert "search index" not in caplog.text
+        assert memory.admin.verify() == []
+        assert memory.admin.health().status == "green"
+
+
+def test_a_rebuild_mends_how_long_an_older_version_found_a_text(memory: Memory, database: Database) -> None:
+    """R1: a text of small words only was counted as having some."""
+    memory.add("Ich bin es nicht.")
+    database.write(lambda tx: tx.run("UPDATE items SET length = 4"))
+    assert memory.admin.verify()
+    memory.admin.rebuild()
+    memory.organize()
+    assert memory.admin.verify() == []
+
+
 def test_a_rebuild_deletes_what_belongs_to_nothing(full: Memory, database: Database, small_batches: None) -> None:
     """R1: items without a record, words and vectors without an item, wherever among the others they are."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, MCPError
 from starlette.testclient import TestClient
 
-from lifelong import Memory, ToolCall, ToolResult, User
+from lifelong import AssistantMessage, Memory, ToolCall, ToolResult, User
 from lifelong.memory import Store
 from lifelong.organize.draft import Draft
 from lifelong.organize.organizer import Transcript
@@ -254,3 +254,20 @@ def test_what_a_user_stores_over_mcp_stays_there(tmp_path: Path) -> None:
         assert [number for number in range(1, 5) if f"adazq{number}" not in found] == []
         assert store.user("otto").list(limit=1000) == []
         assert "adazq" not in store.user("otto").context("What about adazq?")
+
+
+def test_a_citation_of_another_users_record_tells_nothing_of_it(tmp_path: Path) -> None:
+    """C0: neither when it was said, nor by whom; records have numbers that anybody can type."""
+    said = datetime(2001, 2, 3, tzinfo=UTC)
+    with Store.open(tmp_path) as store:
+        tom, mara = store.user("tom"), store.user("mara")
+        (record,) = tom.add(AssistantMessage("The kettle is red.", at=said))
+        body = f"The kettle is red. [{record}]\n\nThe sofa is old. [Mara, 2026-01-01, {record}]"
+        mara.documents.write(slug="own", title="Own", body=body, parent_path="~/memory")
+        write = next(one.call for one in mara.tools() if one.name == "document_write")
+        write(slug="agents", title="Its", description="", body=body, parent_path="~/memory")
+        mara.organize()
+        found = mara.list("fact")
+        assert len(found) == 4
+        assert {one.at.year for one in found}.isdisjoint({said.year})
+        assert [one.trust for one in found if one.path == "~/memory/own"] == ["user", "user"]

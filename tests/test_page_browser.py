@@ -290,6 +290,19 @@ def test_a_phone_shows_the_documents_below_the_root(visit: Visit) -> None:
     expect(page.locator("article").get_by_role("link", name="Mara Lindqvist")).to_be_visible()
 
 
+def test_long_words_and_deep_quotes_fit_a_phone(visit: Visit, serving: ExitStack, tmp_path: Path) -> None:
+    word = "W" * 300
+    store = serving.enter_context(Store.open(tmp_path, continuity=ON))
+    memory = store.user("default")
+    said = memory.add(f"Mara wrote {word}")[0]
+    memory.documents.write(slug="thread", title="Thread", body=f"{'> ' * 8}{word}\n\n{'- ' * 8}{word}")
+    at = serving.enter_context(served(store))
+    page = visit("/documents?id=~/thread", at=at, viewport=PHONE)
+    for view in ("/documents?id=~/thread", f"/forget?id={said}", "/forget?id=~/thread", "/browse", "/sessions"):
+        page.goto(f"{at}{view}")
+        assert fits(page), view
+
+
 def test_it_can_be_used_by_keys_alone(visit: Visit) -> None:
     page = visit("/")
     keys = page.keyboard

@@ -179,6 +179,21 @@ def test_an_assistant_that_parrots_a_page_does_not_make_it_true(open_memory: Ope
     assert [found for found in believed(memory) if found.startswith(ABOUT_PEOPLE)] == []
 
 
+def test_an_assistant_that_tells_the_user_what_a_tool_says_of_somebody_else_makes_it_the_tools(
+    open_memory: OpenMemory,
+) -> None:
+    """O12: all its numbers and names are the tool's."""
+    memory = open_memory(organize=RULES)
+    learn(
+        memory,
+        memory.agent(ALICE),
+        UserMessage("Has the confirmation arrived in the shop's inbox?"),
+        ToolResult("ORDER 77121 / customer: Birgit V. / size 42 / wide fit / deliver to Almere", "inbox"),
+        AssistantMessage("Found one: your shoe size is 42, wide fit, and you live in Almere."),
+    )
+    assert {hit.trust for hit in memory.list("fact") if "Almere" in hit.text} == {"tool"}
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_a_page_that_foretells_what_a_person_says_blocks_nothing(open_memory: OpenMemory, first: bool) -> None:
     """O12, C10: or a page could keep a whole talk from being learned."""

@@ -51,6 +51,12 @@ def organize(memory: Memory) -> list[str]:
     return [hit.text for hit in memory.list("fact") if hit.until is None]
 
 
+def test_a_fact_pasted_from_a_document_is_not_said(memory: Memory) -> None:
+    """O10, O12: nor does it end one; what stands beside it is said."""
+    tell(memory, HOME, "I play the cello.\n\nI live in Zorblaxville. [Mara, 2026-02-24, r1]")
+    assert sorted(organize(memory)) == ["I play the cello.", HOME]
+
+
 @pytest.mark.parametrize("text", OTHERS)
 def test_another_s_words_are_marked_and_stand_below_the_user_s_own(memory: Memory, text: str) -> None:
     """R2: the newer record holds the words of the question, and is not the user's word."""

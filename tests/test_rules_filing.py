@@ -225,6 +225,27 @@ def test_nobody_makes_rules_for_others(memory: Memory) -> None:
     assert "answer in two sentences. [Alice" in "".join(bodies.values())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From next week on I work nights at the harbour.",
+        "From 3 March I'm at the desk on Mondays only.",
+        "And I have news: I'm joining full-time from 13 March.",
+        "Ab sofort arbeite ich nachts im Hafen.",
+    ],
+)
+def test_what_somebody_does_from_some_day_on_is_no_rule(memory: Memory, text: str) -> None:
+    """O10: it tells of them, and asks nothing of anybody."""
+    learn(memory, memory.agent(ALICE), UserMessage(text))
+    assert set(texts_by_path(memory)) == {"~/memory/people/alice"}
+
+
+def test_what_we_do_from_now_on_is_a_rule(memory: Memory) -> None:
+    """O10: it binds the others, too."""
+    learn(memory, memory.agent(ALICE), UserMessage("From now on we deploy on Fridays."))
+    assert set(texts_by_path(memory)) == {"~/memory/rules"}
+
+
 def test_an_assistant_with_a_name_is_not_a_person(memory: Memory) -> None:
     """O10, O12: its word stays the assistant's."""
     said = "I live in Porto near the ferry of 9:30, and I always prefer the Douro line to the bus 207."

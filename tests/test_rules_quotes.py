@@ -228,3 +228,9 @@ def test_an_allergy_is_kept_wherever_it_stands_in_a_long_message(tmp_path: Path)
         memory.end_session()
         memory.organize()
         assert "I'm allergic to pistachios." in {hit.text for hit in memory.list("fact")}
+
+
+def test_a_question_behind_a_statement_is_quoted_with_its_comma() -> None:
+    """O8: nothing is left out between the two, so no mark says so."""
+    text = "I don't eat gluten and I'm in Vienna on Friday, what can I order?"
+    assert said(UserMessage(text)) == [text]

@@ -381,7 +381,9 @@ def test_a_wrong_address_is_not_repeated_in_the_error() -> None:
     assert "hunter2" not in str(raised.value)
 
 
-@pytest.mark.parametrize("content", [b"[collect\nturn_threshold = 8", b"[collect]\nx = \xff\xfe", b"= 8"])
+@pytest.mark.parametrize(
+    "content", [b"[collect\nturn_threshold = 8", b"[collect]\nx = \xff\xfe", b"= 8", b"x = " + b"[" * 5000]
+)
 def test_a_broken_file_is_named_with_what_is_broken(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(ConfigError, match="cannot be read: ") as raised:

@@ -23,12 +23,11 @@ def own(text: str) -> str:
     "message",
     [
         f"thoughts on this one, too long right?\n\n{LETTER}",
-        f"{LETTER}\n\ndo i have to answer",
         f"got this in the letterbox, no idea who she is\n\n{LETTER}\n\ndoes the committee know her?",
     ],
 )
 def test_a_long_paragraph_beside_a_short_one_is_not_the_writers(message: str) -> None:
-    """O12: no words present the text; its length beside the short question does."""
+    """O12: no words present the text, but some hint at one; its length beside the short question decides."""
     assert "wasps" not in own(message)
     assert "Harrow Lane" not in own(message)
 
@@ -46,6 +45,25 @@ def test_what_the_writer_adds_below_is_their_own(message: str) -> None:
     assert "Harrow Lane" not in said
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I'm allergic to wasps and to nuts. I live in Porto. My doctor is Dr. Silva.\n\n"
+        "What can I take against a cold?",
+        "I have moved to Berlin and I work for Acme now. My wasps are gone.\n\nRemind me on Friday.",
+        "We decided to keep wasps out of the ingest service. The deadline is 12 March. Jonas owns the move.\n\n"
+        "Now write the tests for the parser.",
+        "Can you plan our weekend?\n\nMy wife is vegetarian, our son Leo is 6 and is afraid of wasps. We live in "
+        "Ghent and have no car. I hate museums.",
+        "Ich bin gegen wasps allergisch. Ich wohne in Bremen und arbeite als Krankenschwester.\n\n"
+        "Was kann ich gegen Husten nehmen?",
+    ],
+)
+def test_somebody_who_tells_of_themselves_in_several_paragraphs_is_believed(message: str) -> None:
+    """O10: no words hint at a text of somebody else's, so the layout does not matter."""
+    assert "wasps" in own(message)
+
+
 def test_a_message_signed_with_the_writers_name_is_their_own() -> None:
     assert "allergic to wasps" in own("Hello,\nplease note that I am allergic to wasps.\nKind regards\nMara")
 
@@ -53,6 +71,36 @@ def test_a_message_signed_with_the_writers_name_is_their_own() -> None:
 def test_a_single_paragraph_is_the_writers() -> None:
     """O10: there is nothing beside it to compare it with."""
     assert "plot 31" in own("I moved to plot 31 in spring. I am allergic to wasps. What should I plant there?")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "In case I'm allergic to nuts, what do I do?",
+        "Let us say I live in Oslo and I'm vegan, what do I eat?",
+        "My ex wrote that I'm allergic to nuts, is that on file?",
+        "Tell me, if I'm vegan, what do I eat?",
+    ],
+)
+def test_a_case_or_another_s_word_before_a_question_is_not_told(message: str) -> None:
+    """O11, O12: the sentence stays one question."""
+    assert own(message) == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Pure daydream: suppose I'd inherited a chateau with nine hectares. I'd have 4 staff and a leaking roof.",
+        "nur mal gesponnen: angenommen ich hätte ein chateau und vier Kinder",
+    ],
+)
+def test_what_is_only_supposed_is_not_told(message: str) -> None:
+    """O12: behind a few words, too, and in the sentences that go on with it."""
+    assert own(message) == ""
+
+
+def test_a_cry_of_joy_is_no_invitation_to_imagine() -> None:
+    assert "Wrexley" in own("Imagine, I actually got it!! I start at Wrexley Hall on the 1st of June.")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ PROPOSALS = [
     "Pretend you're my landlord and I am the tenant. Start.",
     "I'd like to do a role play where I'm a spy.",
     "Let's play doctor. You be the doctor, I'll be the patient.",
+    "Back to our role play, you be the witch. I'm Godefroy, an ogre.",
+    "On reprend le jeu de rôle, tu fais la sorcière. Je suis Godefroy.",
 ]
 HONEST = [
     "Let's play it safe, I am a nurse and cannot risk it.",
@@ -53,6 +55,11 @@ HONEST = [
     "Can we play some games? You are great. I'm allergic to nuts.",
     "Let's pretend that never happened. I'm at home now.",
     "Imagine you are at the sea. I'm all for it.",
+    "I want to play football with the kids. I'm the coach now and you are right about the boots.",
+    "I'm a teacher. Can we set up a role play for my class?",
+    "I am a game designer. I want to write a role-playing scene.",
+    "I want to play guitar again. I'm the worst, you're my coach.",
+    "Let's pretend the meeting went well. I'm the manager of the team.",
 ]
 ENDS = [
     "ok, end of the game",

@@ -356,7 +356,17 @@ def test_the_cases_are_well_formed() -> None:
     assert all(case.current or case.ended for case in cases if case.label == "honest")
 
 
-def test_a_long_message_is_not_cut_within_a_word() -> None:
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Never deploy on 14:30. " * 1_000, 20_000 // 23),
+        ("\n".join(f"deploy-{n}-on-14:30" for n in range(2_000)), 900),
+        ("天气很好 " + "我今天吃了米饭和鱼我很喜欢。" * 2_000, 20_000 // 15),
+    ],
+)
+def test_a_long_message_is_read_up_to_its_limit_and_not_cut_within_a_word(text: str, kept: int) -> None:
     """O8: a quote is what somebody said; half of the last word is not."""
-    said = "Never deploy on 14:30. " * 1_000
-    assert {*own_sentences(said)} <= {"Never deploy on 14:30.", "Never deploy on", "Never deploy", "Never"}
+    said = list(own_sentences(text))
+    assert len(said) >= kept - 1
+    assert text.startswith(said[-1], text.index(said[-1]))
+    assert len({len(one) for one in said[:-1]}) <= 5

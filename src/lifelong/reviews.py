@@ -192,8 +192,8 @@ class Reviews:
     def documents_of(self, author: str) -> AgentDocuments:
         """Return the documents as an agent of this name reads and writes them."""
 
-        def hold(payload: Mapping[str, object]) -> Review:
-            return self._hold("document", author, INSTRUCTION, payload)
+        def hold(reason: str, payload: Mapping[str, object]) -> Review:
+            return self._hold("document", author, reason, payload)
 
         return AgentDocuments(self._documents, author, hold if "document" in self._kinds else None)
 
@@ -286,9 +286,7 @@ class Reviews:
         if arguments.get("document_id") and not before:
             raise StaleWrite(f"{review.text('where')} was deleted since. Refuse v{review.number}.")
         after = _carry_out(self._documents, draft, before, arguments, text)
-        body = self._database.read(
-            lambda tx: marked(tx, self._owner, before, after.body, names=(after.title,), approved=by)
-        )
+        body = self._database.read(lambda tx: marked(tx, self._owner, before, after, approved=by))
         if body != after.body:
             draft.write(
                 document_id=after.id,

@@ -450,7 +450,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise _unreadable(file, error) from error
 
 

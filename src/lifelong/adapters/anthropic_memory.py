@@ -66,7 +66,6 @@ class _Files:
         self._reviews = memory.reviews
         self._writer = memory.reviews.documents_of(author)
         self._owner = memory.user
-        self._author = author
 
     @_for_model
     def view(self, path: object, view_range: object = None) -> str:
@@ -135,7 +134,7 @@ class _Files:
         if _is_file_name(path) and self._children(document):
             # the folder of the same document stays
             return self._write(document, "") or f"Successfully deleted {path}"
-        self._documents.delete(document.id, document.version, author=self._author, with_children=True)
+        self._writer.delete(document.id, document.version)
         return f"Successfully deleted {path}"
 
     @_for_model

@@ -138,15 +138,22 @@ class History:
         found = ((one, session) for one in record_ids if (session := self.session_of(one)))
         return [record for one, session in found for record in self.between(session, one - 1, one)]
 
-    def said_at(self, record_id: int) -> datetime | None:
-        """Return when a record was said; none where there is no such record."""
-        row = self._tx.one("SELECT at FROM session_history WHERE id = ?", record_id)
+    def said_at(self, owner: str, record_id: int) -> datetime | None:
+        """Return when a record of the owner was said; none where there is no such record."""
+        row = self._one_of_owner("h.at", owner, record_id)
         return from_micros(row[0]) if row else None
 
-    def provenance(self, record_id: int) -> str:
-        """Return who or what a record comes from; empty where there is no such record."""
-        row = self._tx.one("SELECT provenance FROM session_history WHERE id = ?", record_id)
+    def provenance(self, owner: str, record_id: int) -> str:
+        """Return who or what a record of the owner comes from; empty where there is no such record."""
+        row = self._one_of_owner("h.provenance", owner, record_id)
         return row[0] if row else ""
+
+    def _one_of_owner(self, column: str, owner: str, record_id: int) -> Row | None:
+        return self._tx.one(
+            f"SELECT {column} FROM session_history h JOIN sessions s ON s.id = h.session_id "
+            "JOIN agents a ON a.id = s.agent_id WHERE a.owner = ? AND h.id = ?",
+            *(owner, record_id),
+        )
 
     def of_owner(self, owner: str, record_ids: Iterable[int]) -> dict[int, StoredRecord]:
         """Return those of these records that were said to an agent of the owner. Unreadable ones are skipped."""

@@ -19,7 +19,7 @@ from lifelong.forget.documents import DocumentErasure
 from lifelong.journal.records import first_record_of
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.organize.facts import Fact
-from lifelong.recall.analyzer import analyze
+from lifelong.recall.analyzer import name_stems
 from lifelong.recall.core_facts import content_stems
 from lifelong.recall.index_writer import facts_of, text_of
 from lifelong.recall.items import FoundItem, Items
@@ -369,7 +369,7 @@ class Planner:
 
     def _holding(self, text: str) -> Iterator[FoundItem]:
         """Yield the items that hold every word of a text, as a word."""
-        stems = [int(stem) for stem in analyze(text).stems]
+        stems = name_stems(text)
         if not stems:
             raise InputError(f"{text!r:.200} has no word that could be looked for. Give a longer one.")
         ids = self._items.holding(stems, NO_LIMIT)

@@ -266,7 +266,7 @@ class WorkingTree:
         """Return when a fact was said, as year and month; empty where nobody knows."""
         if fact.day:
             return fact.day[:7]
-        said = self._database.read(lambda tx: History(tx).said_at(fact.records[0]))
+        said = self._database.read(lambda tx: History(tx).said_at(self._owner, fact.records[0]))
         return f"{said:%Y-%m}" if said else ""
 
     def children(self, path: str) -> list[Page]:

@@ -308,7 +308,7 @@ class Draft:
 
     def said_at(self, record_id: int) -> datetime | None:
         """Return when a cited record was said."""
-        return self._database.read(lambda tx: History(tx).said_at(record_id))
+        return self._database.read(lambda tx: History(tx).said_at(self.owner, record_id))
 
     def references(self, document_id: str) -> list[tuple[Reference, Document]]:
         """Return what the document refers to and still exists."""

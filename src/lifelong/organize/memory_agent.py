@@ -231,7 +231,7 @@ class MemoryAgentRunner:
 
     def _draft(self, transcript: Transcript) -> Draft:
         def provenance(record: int) -> str:
-            return self._database.read(lambda tx: History(tx).provenance(record))
+            return self._database.read(lambda tx: History(tx).provenance(transcript.owner, record))
 
         policy = WritePolicy(transcript, provenance, reviews=self._reviews)
         return Draft(self._database, transcript.owner, below=MEMORY_ROOT, policy=policy)

@@ -17,17 +17,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple, Unpack, get_args
 
+from lifelong.collect.agents import Agents
 from lifelong.collect.history import History
 from lifelong.collect.transcript import without_injected
-from lifelong.errors import ReviewDecided, ReviewNotFound
+from lifelong.errors import InputError, ReviewDecided, ReviewNotFound
 from lifelong.organize.documents import DocumentContent, DocumentStore, TextEdit, commit_as
 from lifelong.organize.draft import Draft, HeldFact, diff
-from lifelong.organize.facts import Body, Fact, paragraphs, parse_fact
+from lifelong.organize.facts import Body, Fact, current_facts, paragraphs, parse_fact, plain_name, speaker_of
 from lifelong.redaction import redact, redact_json
 from lifelong.storage.base import Row, Transaction
 from lifelong.text.dates import with_dates_explained
-from lifelong.text.words import content_words, count_negations
-from lifelong.types import Document, from_micros, from_optional_micros, to_micros
+from lifelong.text.words import content_words, count_negations, fold
+from lifelong.types import Document, StoredRecord, from_micros, from_optional_micros, to_micros
 
 ReviewKind = Literal["fact", "remember", "document", "forget"]
 """The kinds of write that may wait: a fact that an organizer learned from an agent's words, a line that an agent
@@ -35,14 +36,15 @@ asks to remember, a document that it writes, and what it asks to forget."""
 ReviewState = Literal["waiting", "approved", "refused"]
 REVIEW_KINDS: tuple[ReviewKind, ...] = get_args(ReviewKind)
 
-HoldDocument = Callable[[Mapping[str, object]], "Review"]
-"""Stores the arguments of a write, its text and its change for review."""
+HoldDocument = Callable[[str, Mapping[str, object]], "Review"]
+"""Stores for review, with the reason, the arguments of a write, its text and its change."""
 
 MAX_DIFF_CHARS = 20_000
 _CITED = re.compile(r"\br(\d{1,18})\b", re.ASCII)
 _ID = re.compile(r"[vV]?(\d{1,18})", re.ASCII)
 
 INSTRUCTION = "It is an instruction, a preference or says who somebody is, and rests on the agent's word alone."
+LOSS = "It removes, ends or rewords what a person said, on the agent's word alone."
 FORGET = "An agent asks to forget it."
 GONE = "There is nothing left to forget."
 
@@ -217,7 +219,7 @@ def hold_facts(tx: Transaction, owner: str, author: str, held: Iterable[HeldFact
     """Store the facts of a run that wait, each with the time at which it was said."""
     for path, title, fact in held:
         payload = {"text": fact.text, "where": path, "title": title, "fact": str(replace(fact, marker=""))}
-        at = History(tx).said_at(fact.records[0]) or now
+        at = History(tx).said_at(owner, fact.records[0]) or now
         ReviewRows(tx, owner).hold("fact", author, INSTRUCTION, payload, at)
 
 
@@ -229,39 +231,60 @@ def _no_likeness(words: Sequence[str], evidence: Sequence[str]) -> Sequence[floa
     return [0.0] * len(words)
 
 
-def supported(tx: Transaction, owner: str, fact: Fact, names: Iterable[str] = ()) -> bool:
-    """Return whether what a person said, in the owner's records that a fact cites, says what the fact says."""
+def supported(tx: Transaction, owner: str, fact: Fact, document: Document) -> bool:
+    """Return whether what a person said, in the owner's records that a fact of a document cites, says what the
+    fact says; the person whom the fact names, or the owner where it names nobody."""
     from lifelong.organize.support import SupportCheck  # its tables take a while, and few processes need them
 
-    said = [one for one in History(tx).of_owner(owner, fact.records).values() if one.record.provenance == "user"]
+    cited = History(tx).of_owner(owner, fact.records).values()
+    said = [
+        one for one in cited if one.record.provenance == "user" and _is_speakers(tx, owner, one, fact, document)
+    ]
     read = [(without_injected(getattr(one.record, "text", "")), one.at) for one in said]
     texts = [part for text, at in read for part in (text, with_dates_explained(text, at))]
     whole = " ".join(texts)
     if not texts or (count_negations(fact.text) > 0) != (count_negations(whole) > 0):
         return False
     shares = {word[:4] for word in content_words(fact.text)} & {word[:4] for word in content_words(whole)}
-    return bool(shares) and not SupportCheck(_no_likeness).missing(fact.text, texts, names)
+    return bool(shares) and not SupportCheck(_no_likeness).missing(fact.text, texts, (document.title,))
+
+
+def _is_speakers(tx: Transaction, owner: str, said: StoredRecord, fact: Fact, document: Document) -> bool:
+    """Return whether a record is the word of the one whose word a fact is: who a quote names, or the document is
+    about; else the owner, or somebody with whose name the fact begins."""
+    from lifelong.organize.identity import Identities  # as above
+    from lifelong.organize.rules.subjects import NAMELESS, display_name
+
+    identities, agent_id = Identities(tx, owner), Agents(tx).of_record(owner, said.id)
+    name = fold(plain_name(identities.speaker(getattr(said.record, "speaker", ""), agent_id)))
+    is_guest = identities.is_guest(agent_id)
+    own = {"", fold(display_name(owner)), *(() if is_guest else (fold(identities.address(agent_id)),))}
+    if name in own or (owner in NAMELESS and not is_guest):
+        own.add(name)
+        name = ""
+    if fact.day and (named := fold(speaker_of(document, fact))):
+        return named in own if not name else named == name
+    return not name or fold(document.title) == name or f"{fold(fact.text)} ".startswith(f"{name} ")
 
 
 def marked(
     tx: Transaction,
     owner: str,
     before: Document | None,
-    body: str,
+    after: Document,
     *,
-    names: Iterable[str] = (),
     approved: str = "",
 ) -> str:
-    """Return the body with what is new in it and not supported by its records marked as the agent's word."""
+    """Return the later body with what is new in it and not supported by its records marked as the agent's word."""
     known = {*paragraphs(before.body)} if before else set()
     said = _current(before)
-    made = Body(body)
+    made = Body(after.body)
     for at, part in enumerate(made.parts):
         fact = parse_fact(part)
         if fact and fact.text in said and part not in known:
             made.replace(at, str(replace(fact, source=said[fact.text].source, approved=said[fact.text].approved)))
         elif fact and part not in known:
-            is_persons = not fact.inferred and fact.source in ("", "agent") and supported(tx, owner, fact, names)
+            is_persons = not fact.inferred and fact.source in ("", "agent") and supported(tx, owner, fact, after)
             source = fact.source if fact.source in ("tool", "web") else "" if is_persons else "agent"
             whole = replace(fact, source=source, approved=approved if source == "agent" else "")
             if whole != fact:
@@ -311,10 +334,9 @@ class AgentDocuments:
         draft = documents.draft()
         before = draft.read(document_id) if document_id else None
         after = change(draft)
-        body = documents.database.read(
-            lambda tx: marked(tx, documents.owner, before, after.body, names=(after.title,))
-        )
-        if self._hold and new_binding(documents.owner, before, replace(after, body=body)):
+        body = documents.database.read(lambda tx: marked(tx, documents.owner, before, after))
+        reason = self._why_it_waits(before, replace(after, body=body)) if self._hold else ""
+        if self._hold and reason:
             safe = {name: redact(one) if isinstance(one, str) else one for name, one in given.items()}
             payload = {
                 "arguments": {name: one for name, one in safe.items() if one is not None},
@@ -322,12 +344,39 @@ class AgentDocuments:
                 "where": after.path,
                 "change": diff(before, after)[:MAX_DIFF_CHARS],
             }
-            return self._hold(payload)
+            return self._hold(reason, payload)
         if body != after.body:
             draft.write(
                 document_id=after.id, expected_version=after.version, slug=after.slug, title=after.title, body=body
             )
         return commit_as(documents, draft, after.id, author=self._author, trust="agent")
+
+    def delete(self, document_id: str, expected_version: int) -> None:
+        """Delete a document with those below it. Raise `InputError` where that would remove what a person said."""
+        documents = self._documents
+        for one in documents.walk(document_id) if self._hold else ():
+            if documents.database.read(lambda tx, one=one: _says_less(tx, documents.owner, one, None)):  # type: ignore[misc]
+                raise InputError(
+                    f"{one.path} holds what a person said, and only a person removes that. Nothing was deleted. "
+                    "Ask the user: lifelong forget"
+                )
+        documents.delete(document_id, expected_version, author=self._author, with_children=True)
+
+    def _why_it_waits(self, before: Document | None, after: Document) -> str:
+        """Return why a change must wait for a person; empty where it need not."""
+        owner = self._documents.owner
+        if before and self._documents.database.read(lambda tx: _says_less(tx, owner, before, after)):
+            return LOSS
+        return INSTRUCTION if new_binding(owner, before, after) else ""
+
+
+def _says_less(tx: Transaction, owner: str, before: Document, after: Document | None) -> bool:
+    """Return whether a fact that is a person's word is no longer current, or no longer theirs, after a change."""
+    kept = {key for key, one in current_facts(after).items() if not one.fact.source} if after else set()
+    gone = [one.fact for key, one in current_facts(before).items() if key not in kept]
+    cites = {record for fact in gone if not (fact.source or fact.inferred) for record in fact.records}
+    said = History(tx).of_owner(owner, sorted(cites)).values()
+    return any(one.record.provenance in ("user", "system") for one in said)
 
 
 def new_binding(owner: str, before: Document | None, after: Document) -> bool:

@@ -352,10 +352,23 @@ class WritePolicy:
     def _data(self) -> list[set[str]]:
         return [content_words(_text(recorded)) for recorded in self._heard_data]
 
+    @cached_property
+    def _exact_by_people(self) -> set[str]:
+        return set().union(*(_exact(_text(one)) for one in self._by_people))
+
+    @cached_property
+    def _exact_data(self) -> list[set[str]]:
+        return [_exact(_text(recorded)) for recorded in self._heard_data]
+
     def _echoes_data(self, text: str, speech: Iterable[StoredRecord], margin: int = 1) -> bool:
         """Return whether the words are mostly those of a tool or a web page, and clearly more than of the
-        speech."""
+        speech; or, where nobody said it to the agent, all its numbers and names are."""
         words = content_words(text)
+        speech = list(speech)
+        exact = _exact(text) - {"not"}
+        unsaid_exact = exact - self._exact_by_people
+        if not speech and len(unsaid_exact) >= MIN_ECHO_WORDS and any(exact <= one for one in self._exact_data):
+            return True
         unsaid = words - self._said_by_people
         if len(words) < MIN_ECHO_WORDS or all(unsaid.isdisjoint(stems) for stems in self._data):
             return False

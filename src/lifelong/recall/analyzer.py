@@ -87,6 +87,7 @@ def extract_terms(text: str) -> TextTerms:
     if any(piece.is_foreign for piece in pieces) and (language := guess_language(_small_words(text))):
         said = {word for piece in pieces for word in piece.words} - STOP_WORDS[language]
         stems = [number for word in said for number in (stem_number(word), _foreign_stem(language, word))]
+        length = length if said else 0  # none: a text that has words without stems would be taken for damaged
     if flags & _SUSPICIOUS:
         flags, suspicious = flags ^ _SUSPICIOUS, True
     if _NAME.search(text):
@@ -156,10 +157,11 @@ def text_words(text: str) -> Mapping[str, None]:
 
 
 def query_words(text: str) -> list[str]:
-    """Return the content words of a question, folded, in order, each once."""
+    """Return the content words of a question, folded, in order, each once. Where all of them are small words of
+    its language, they are meant: "Ella" is a name, too."""
     words = list(dict.fromkeys(word for piece in text.split() for word in _pieces[piece].words))
     language = guess_language(_small_words(text))
-    return [word for word in words if word not in STOP_WORDS[language]] if language else words
+    return [word for word in words if word not in STOP_WORDS[language]] or words if language else words
 
 
 def count_pieces(text: str) -> int:
@@ -180,6 +182,12 @@ def _small_words(text: str) -> list[str]:
 def ends_in_question(text: str) -> bool:
     """Return whether it ends in a question."""
     return _QUESTION_END.search(text[-10:]) is not None
+
+
+def name_stems(name: str) -> list[int]:
+    """Return the numbers of the stems that a text has which holds all words of a name: in whatever language it is,
+    the English ones are among them."""
+    return [stem_number(word) for word in query_words(name)]
 
 
 def stem_number(word: str) -> int:

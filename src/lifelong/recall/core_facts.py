@@ -305,16 +305,19 @@ class _Core:
 
     def _without_strangers(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Leave out the private matters and the rules of people who are not in the conversation, where it is known
-        who is; where it is not, who each of several people is. A person's rule binds nobody else."""
+        who is; where it is not, who each of several people is, and what guests want. A person's rule binds nobody
+        else."""
         names = {speaker for one in candidates if (speaker := self._speaker(one.found))}
         agent_id = self._conversation.agent_id
         present = {fold(self._identities.name(name, agent_id)) for name in self._conversation.speakers}
         present = present or self._expected(candidates)
         hidden = PRIVATE | BINDING if present else IDENTITY if len(names) > 1 else frozenset()
         known = present if self._identities.is_guest(agent_id) else {"", *present}
+        by_guest = None if agent_id else self._identities.is_guest  # no agent: it is the owner's
         return [
             one
             for one in candidates
+            if not (by_guest and one.kind in PRIVATE | BINDING and by_guest(self._agent_of(one.found)))
             if one.found.trust == "system"
             or self._speaker(one.found) in known
             or not (one.kind in hidden or (present and is_private(one.text)))
@@ -426,10 +429,11 @@ class _Core:
         return self._folders[agent_id]
 
     def _without_covered(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
-        """Leave out sentences of records that a chosen fact says, or that a fact said which has ended; and facts
-        that only quote a part of a sentence."""
+        """Leave out sentences of records that a chosen fact of the same kind says, or that a fact said which has
+        ended; and facts that only quote a part of a sentence."""
         records = {one.found.record_id for one in candidates if one.found.kind == "record" and one.found.record_id}
         chosen = {one.found.key: one for one in candidates}
+        kinds = {(one.found.key, one.kind) for one in candidates}
         facts: dict[int, list[FoundItem]] = {}
         for fact in self._items.facts_citing(sorted(records)):
             if fact.record_id and (fact.until or fact.key in chosen):
@@ -446,7 +450,10 @@ class _Core:
                 if not _covers(one.stems, words):
                     continue
                 is_quoted = not fact.until and len(words & one.stems) >= QUOTED_SHARE * len(words)
-                dropped.add(id(chosen[fact.key]) if is_quoted else id(one))
+                if is_quoted:
+                    dropped.add(id(chosen[fact.key]))
+                elif fact.until or (fact.key, one.kind) in kinds:  # or it says another part of the sentence
+                    dropped.add(id(one))
         return [one for one in candidates if id(one) not in dropped]
 
 

@@ -20,7 +20,7 @@ from lifelong.organize.documents import DocumentStore
 from lifelong.organize.draft import redacted
 from lifelong.organize.facts import INFERRED, Fact, parse_fact, reinstate_fact, replace_fact
 from lifelong.organize.rules.subjects import display_name, usable_name
-from lifelong.recall.analyzer import extract_terms
+from lifelong.recall.analyzer import extract_terms, name_stems
 from lifelong.recall.feedback import FeedbackRows, Verdict, split_key, summary_line_id
 from lifelong.recall.index_writer import facts_of, ref_of, text_of
 from lifelong.recall.items import FoundItem, Items
@@ -106,7 +106,7 @@ class Curation:
         for document_id, _, slug, title in DocumentRows(tx, self._owner).titles():
             if name in (fold(title), fold(slug)):
                 found.update(one.id for one in items.facts_in(document_id))
-        holding = [set(items.holding([stem], NO_LIMIT)) for stem in extract_terms(subject).stems]
+        holding = [set(items.holding([stem], NO_LIMIT)) for stem in name_stems(subject)]
         return found | set.intersection(*holding) if holding else found
 
     # Judging
@@ -183,7 +183,7 @@ class Curation:
             new = self._restate(found, correction, record_id, now, speaker)
         if remember:
             at, line = self._database.read(
-                lambda tx: (History(tx).said_at(record_id), summary_line_id(tx, record_id))
+                lambda tx: (History(tx).said_at(self._owner, record_id), summary_line_id(tx, record_id))
             )
             assert line is not None  # the record was just stored, in a session
             remember(JournalRecord(line, "", "learned", correction, "user", 1.0, at, "private-user"))

@@ -96,8 +96,12 @@ class Ends:
             )
         }
         cites = {(ref, record) for ref, one in facts.items() for record in one.records}
+        # A fact that was said too often to cite every record still rests on those between.
+        spans = {ref: (min(one.records), max(one.records)) for ref, one in facts.items() if _is_full(one)}
         cites |= {
-            (ref, record) for (ref, record), did in before.items() if did and _is_left_out(record, facts.get(ref))
+            (ref, record)
+            for (ref, record), did in before.items()
+            if did and ref in spans and spans[ref][0] < record < spans[ref][1]
         }
         known = self._of_facts({*facts, *(ref for ref, _ in before)})
         cited = {ref for ref, _ in before} | {ref for ref, _ in cites}
@@ -178,9 +182,9 @@ class Ends:
         return [(row[0], row[1]) for row in rows]
 
 
-def _is_left_out(record: int, fact: FactState | None) -> bool:
-    """Return whether a fact that was said too often to cite every record still rests on this one."""
-    return fact is not None and len(fact.records) >= MAX_CITED and min(fact.records) < record < max(fact.records)
+def _is_full(fact: FactState) -> bool:
+    """Return whether a fact cites as many records as it may."""
+    return len(fact.records) >= MAX_CITED
 
 
 def _end(rows: Collection[Row]) -> End | None:

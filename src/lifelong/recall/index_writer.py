@@ -261,6 +261,7 @@ class _Titles:
     """Replace the links of a text by the titles of the documents that they name."""
 
     def __init__(self, tx: Transaction, owner: str) -> None:
+        self.owner = owner
         self._rows = DocumentRows(tx, owner)
 
     def shown(self, text: str) -> str:
@@ -306,7 +307,7 @@ def _fact_item(
             "fact",
             ref,
             titles.shown(one.text if is_named else f"{subject}: {one.text}"),
-            (History(tx).said_at(first) if first else None) or written,
+            (History(tx).said_at(titles.owner, first) if first else None) or written,
             document_id,
         ),
         record_id=first,
@@ -331,7 +332,7 @@ def _with_trust(tx: Transaction, owner: str, one: Fact, changeset: Changeset | N
     if not one.records:
         approved_by = by.approved_by if by.trust == "agent" else ""
         return item._replace(trust=by.trust, approved_by=approved_by, at=by.said_at or item.at)
-    said = {History(tx).provenance(record) for record in one.records}
+    said = {History(tx).provenance(owner, record) for record in one.records}
     return item._replace(trust="agent" if "agent" in said and "user" not in said else "user")
 
 

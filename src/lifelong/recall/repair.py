@@ -343,22 +343,20 @@ class IndexRebuild:
         words."""
         rows = self._unforgotten(
             lambda: self._tx.all(
-                "SELECT id, owner, stems, flags, kind, record_id FROM items WHERE id > ? AND id <= ? "
+                "SELECT id, owner, stems, flags, length, kind, record_id FROM items WHERE id > ? AND id <= ? "
                 "ORDER BY id LIMIT ?",
                 *(after, until, ROWS_PER_BATCH),
             ),
             lambda row: row[1],
         )
-        for id_, owner, stored, flags, kind, record in rows:
+        for id_, owner, stored, flags, length, kind, record in rows:
             stems, text = bytes(stored), self._text(id_)
             if text:
                 analyzed = analyze(text)
-                made = analyzed.stems.tobytes(), analyzed.flags | flags & (PERSON | ASSISTANT | SECRET)
-                if made != (stems, flags):
-                    self._tx.run(
-                        "UPDATE items SET stems = ?, flags = ?, length = ? WHERE id = ?",
-                        *(*made, analyzed.length, id_),
-                    )
+                flags_now = analyzed.flags | flags & (PERSON | ASSISTANT | SECRET)
+                made = analyzed.stems.tobytes(), flags_now, analyzed.length
+                if made != (stems, flags, length):
+                    self._tx.run("UPDATE items SET stems = ?, flags = ?, length = ? WHERE id = ?", *made, id_)
                 stems = made[0]
             self._tx.run("DELETE FROM item_words WHERE rowid = ?", id_)
             Items(self._tx, owner).write_words([(id_, stems, is_derived(kind, record))])

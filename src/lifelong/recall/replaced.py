@@ -333,8 +333,10 @@ def _is_of(denied: str, value: str) -> bool:
 
 
 def _repeats_dates(newer: str, older: str) -> bool:
-    """Return whether both have dates, and the same ones."""
+    """Return whether both have dates, and the same ones; a date that the newer one denies is not repeated."""
     given, known = ({value for kind, value in _read(one).values if kind == "date"} for one in (newer, older))
+    denied = changes.denied_values(newer)
+    given = {value for value in given if not any(_is_of(one, value) for one in denied)}
     return bool(known) and all(any(_is_same_date(one, other) for other in given) for one in known)
 
 

@@ -13,11 +13,13 @@ from collections.abc import Collection, Sequence
 from math import log, log1p
 from typing import NamedTuple
 
+from lifelong.text.pasted import points_to_text
 from lifelong.text.standing import FIRST_PERSON, is_question
 from lifelong.text.words import WORD, fold, pattern
 
 MAX_LINES = 12  # more of them say no more
 MAX_LONGER = 1.5  # of the logarithm of how many times longer a paragraph is than the longest other
+MAX_POINTER_CHARS = 80  # of a sentence that speaks of a text and does not ask: "thoughts on this please"
 SIGNATURE_MARKS = " -\u2013\u2014,.!~"
 MIN_FRAMED_PARAGRAPHS = 3  # what stands behind the second of them may be the writer's again
 
@@ -75,36 +77,47 @@ class Signs(NamedTuple):
 
 
 WEIGHTS = Signs(
-    bias=2.69,
-    by_words=2.05,
-    presents=-0.94,
-    one_line=1.22,
-    lines=-0.28,
-    sentences=0.46,
-    message_chars=-0.77,
-    sentence_words=-0.15,
-    longer_paragraph=-0.86,
+    bias=-2.58,
+    by_words=2.41,
+    presents=-0.95,
+    one_line=0.19,
+    lines=-0.31,
+    sentences=-0.18,
+    message_chars=0.39,
+    sentence_words=-0.09,
+    longer_paragraph=-0.17,
     last=1.18,
-    first_paragraph=0.33,
-    beside_question=1.92,
-    middle_paragraph=0.43,
-    last_of_self=3.3,
-    first_person=-0.43,
+    first_paragraph=0.98,
+    beside_question=1.26,
+    middle_paragraph=1.89,
+    last_of_self=3.78,
+    first_person=-0.34,
     first_person_share=-1.14,
-    first_person_first=0.71,
+    first_person_first=0.78,
     asks=-0.61,
-    question_before=-0.62,
-    colon_here=2.46,
-    colon_before=0.8,
-    lower=0.74,
-    capitals=-1.18,
-    quote_mark=-1.91,
-    star=-2.25,
-    item=1.51,
-    aside=3.7,
-    signed=5.46,
+    question_before=-1.14,
+    colon_here=2.43,
+    colon_before=0.06,
+    lower=0.52,
+    capitals=-1.37,
+    quote_mark=-2.61,
+    star=-1.55,
+    item=1.59,
+    aside=3.98,
+    signed=5.64,
 )
 CERTAIN = 1.5  # what is the writer's own although words present it as somebody else's
+
+
+def may_hold_others_text(parts: Sequence[Part]) -> bool:
+    """Return whether any words of a message hint at a text of somebody else's. Without a hint, even its long
+    paragraphs are the writer's: most messages of several paragraphs hold nothing else."""
+    return any(
+        part.presents
+        or not part.by_words
+        or ((len(part.text) <= MAX_POINTER_CHARS or is_question(part.text)) and points_to_text(part.text))
+        for part in parts
+    )
 
 
 def is_own(signs: Signs) -> bool:

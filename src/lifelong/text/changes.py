@@ -202,7 +202,7 @@ _MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"
 _WRITE_TO = r"\b(?:write|e?-?mail|contact|reach|send|schreib\w*|kontakt\w*|escrib\w*|contact\w*|ecri\w+)\b"
 _PLACE = r"(?:the )?([^\W\d_]{3,})"
 _LIVES = (
-    rf"\b(?:i|we)(?:'ve| have)?(?: just| now| both)? (?:live|rent|moved|relocated|settled)"
+    rf"\b(?:i|we)(?:'ve| have)?(?: just| now| both)? (?:live|rent|moved|relocated|settled)(?: back)?"
     rf"(?: from [^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?)?(?: in| to)"
     rf"(?: an? (?:\w+ ){{1,3}}in)? {_PLACE}"
     rf"|\b(?:i'm|we're|i am|we are|been) (?:now )?(?:living|based) in {_PLACE}"
@@ -306,9 +306,10 @@ _KIN = (
     r"|soeur|frere|femme|mari|fille|fils|tante|oncle|niece|neveu|amie?)\b(?!'s)"
 )
 _CLAUSES = (
-    r"\s[-\u2013\u2014]\s|(?<![.,;!?:()\n])[.,;!?:()\n]+\s"
+    r"\s[-\u2013\u2014]\s|(?<![,;!?:()\n])[,;!?:()\n]+\s"
     r"|\b(?:and|but|because|so|und|aber|weil|y|pero|porque|et|mais)\b"
 )
+"""Where a sentence is split into clauses. A full stop within one belongs to an abbreviation ("St. Ives")."""
 _MINE = word_set("my our mein meine meinen meiner unser unsere mi nuestro nuestra mon ma mes notre")
 _SOMEBODY = word_set("her his their ihr ihre sein seine su sus son sa ses leur")
 _OWNED = rf"\b({'|'.join((*_MINE, *_SOMEBODY))}|[^\W\d_]+'s?)(?: own| new| old| next)? ([^\W\d_]+)\b(?!')"
@@ -325,7 +326,7 @@ _NUMBER_WORD = rf"\b(?:{'|'.join(word for word, number in NUMBER_WORDS.items() i
 SAYS_LITTLE = word_set(
     """write run add send read fix build remove delete answer reply explain move live work user assistant today
     tonight anymore longer always never siempre nunca toujours jamais
-    thing anyone anybody someone somebody fwiw btw yes yeah ok okay
+    thing anyone anybody someone somebody fwiw btw yes yeah ok okay mr mrs ms dr prof
     beim zum zur vom mal fast so da dann denn eben halt etwa ganz gar hab habe hatte haben soll sollen muss kann
     konnte geht gehen
     macht machen kommt sagt sagen gibt jetzt wieder alles etwas was mehr sehr viel immer nie uhr tag woche jahr die
@@ -468,6 +469,22 @@ def ends(newer: str, older: str) -> bool:
     if not new.may_end:
         return False
     old = _read(older, is_asked=True)
+    if _ends(new, old):
+        return True
+    known = {text for text, _ in old.sentences}
+    alone = (_read(one, is_asked=False) for one in _own_stops(newer)) if len(new.sentences) > 1 else ()
+    return any(_ends(one, old) for one in alone if one.folded not in known)
+
+
+def _own_stops(text: str) -> Iterator[str]:
+    """Yield the sentences in which the speaker says that something is over: what else the text tells ("I started
+    as a school nurse") takes nothing back of it."""
+    for one in sentences(_QUOTED.sub(" ", text)):
+        if pattern(_FIRST).match(fold(one)) and pattern(_STOPS).search(fold(one)):
+            yield one
+
+
+def _ends(new: _Read, old: _Read) -> bool:
     if _moves(new, old) or _leaves_work(new, old) or _is_relieved(new, old) or _changes_contact(new, old):
         return True
     if _breaks_up(new, old) or _is_history(new, old) or _likes_another(new, old) or _corrects(new, old):
@@ -796,13 +813,15 @@ def _is_history(new: _Read, old: _Read) -> bool:
 
 def _likes_another(new: _Read, old: _Read) -> bool:
     """Return whether both tell which one of the same things the speaker likes best, and it is another one."""
-    now, was = (pattern(_FAVOURITE).search(one.folded) for one in (new, old))
+    told = ((text, pattern(_FAVOURITE).search(text)) for text, _ in new.sentences)
+    said, now = next(((text, found) for text, found in told if found), ("", None))
+    was = pattern(_FAVOURITE).search(old.folded)
     if not now or not was or _place(now) != _place(was) or len(old.sentences) != 1:
         return False
-    value = next(iter(pattern(_CLAUSES).split(new.folded[now.end() :].strip(), 1)), "")
+    value = next(iter(pattern(_CLAUSES).split(said[now.end() :].strip(), 1)), "")
     joins = any(pattern(sign).search(one.folded) for one in (new, old) for sign in (_ADDS, _BESIDES))
-    told = frozenset[str]() if pattern(_ONE_OF).match(value) else _topic(value)
-    return bool(told) and told.isdisjoint(old.topic) and not joins and not pattern(_LISTS).search(old.folded)
+    liked = frozenset[str]() if pattern(_ONE_OF).match(value) else _topic(value)
+    return bool(liked) and liked.isdisjoint(old.topic) and not joins and not pattern(_LISTS).search(old.folded)
 
 
 def _corrects(new: _Read, old: _Read) -> bool:

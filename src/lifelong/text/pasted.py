@@ -15,6 +15,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from lifelong.text.names import ACQUAINTANCES, FEMALE_RELATIVES, MALE_RELATIVES
+from lifelong.text.role_play import begins_play
 from lifelong.text.standing import FIRST_PERSON, instructs, standing
 from lifelong.text.words import fold, pattern, word_set
 
@@ -182,6 +183,7 @@ _SIGNS_OFF = (
     r"|bises|salutations)[,.!]?"
 )
 _IMAGINED = (
+    r"(?!imagine, (?:i|we|my|our)\b.*!)"
     r"(?:(?:just |now |so |let's |let us |stell dir |lass uns )?(?:imagine|pretend|role-?play(?:ing)?|make believe"
     r"|act (?:as|like)|you play|fantasi[sz]e|picture this|vor,?|so tun|stellen sie sich vor|tu so,? als"
     r"|tun wir so|rollenspiel|spiel\w* wir|imagina|imaginemos|imaginate|finge|fingamos|haz como si|juguemos"
@@ -203,6 +205,17 @@ _SUPPOSED = (
     r"|(?:if|wenn|falls|si)\b.{0,120}\b(?:would|could|'d|might|wurden?|ware|hatte|konnte|\w{2,}ria[ns]?"
     r"|\w{2,}rai(?:s|t|ent))\b|.{0,120}\b(?:as (?:if|though) i|als ob ich|como si yo|comme si j)\b|i (?:dreamt"
     r"|dreamed)\b|ich habe getraumt|sone que|j'ai reve)"
+)
+_SUPPOSED_BEHIND = (
+    r"[,:;\u2013\u2014-] (?:suppose|supposing|assuming|hypothetically|let's (?:say|assume)|what if|angenommen"
+    r"|nehmen wir an|was ware,? wenn|supongamos|pongamos|imagina|imaginemos|que pasaria si|supposons|admettons"
+    r"|imaginons),? (?:that |dass |que |qu')?"
+    r"(?:i|i'd|i'm|we|we'd|my|our|ich|wir|mein\w*|unser\w*|yo|me|mi|je|j'\w+|on|nous|mon|ma)\b"
+)
+"""The same behind a few words: "just a daydream: suppose I'd inherited a castle"."""
+_WOULD_BE = (
+    r"\b(?:(?:i|we|you|he|she|it|they|there)(?: would|'d)(?: \w+)?(?<!'d like)(?<!'d prefer)|would (?:be|have)"
+    r"|wurden?|ware[nst]?|hatten?|hattest|\w{2,}ri(?:a|as|amos|an)|\w{2,}rai(?:s|t|ent))\b"
 )
 _A = r"(?:an?|the|my|your|der|die|das|eine?|el|la|una?|le|l'|une|mon|ma) ?"
 _ROLE_PLAY = (
@@ -347,13 +360,14 @@ def find_frame(sentence: str, *, ends_line: bool, names: Collection[str] = ()) -
         return Frame(0)
     if pattern(_IMAGINED).match(pattern(_POLITE).sub("", folded, count=1)):
         return Frame(0)
-    if pattern(_ROLE_PLAY).search(fold(sentence[:MAX_FRAME_CHARS])):
+    if pattern(_ROLE_PLAY).search(fold(sentence[:MAX_FRAME_CHARS])) or begins_play(sentence):
         return Frame(0)
     if _is_speaker(sentence, names):
         return Frame(0)
     if at and pattern(_PLAYS_PART).search(folded):
         return Frame(at, if_spoken=True)
-    if pattern(_SUPPOSED).match(fold(sentence[:MAX_FRAME_CHARS])):
+    whole = fold(sentence[:MAX_FRAME_CHARS])
+    if pattern(_SUPPOSED).match(whole) or pattern(_SUPPOSED_BEHIND).search(whole):
         return None if pattern(_BACK_TO_WORK).match(folded) else Frame(None)
     if _is_request(folded, has_colon=at > 0):
         is_of_text = pattern(rf"\b(?:{_STRONGLY}|{_INTO}|{_JUDGED})\b").search(folded) is not None
@@ -386,6 +400,18 @@ def asks_about_what_follows(line: str, follows: str) -> bool:
     if pattern(_ASKED_FOR).search(folded):
         return True
     return pattern(_POINTS_DOWN).search(folded) is not None and not pattern(_OF_SELF).match(fold(follows[:40]))
+
+
+def points_to_text(sentence: str) -> bool:
+    """Return whether a sentence may speak of a text that stands beside it: of a "this", of a kind of text, or of
+    what is done with texts."""
+    may_point = pattern(rf"\b(?:{_THIS}(?={_POINTS})|{_TEXT}|{_JUDGED}|{_WORKS_ON}|{_RATES})\b")
+    return may_point.search(fold(sentence[:MAX_FRAME_CHARS])) is not None
+
+
+def is_conditional(sentence: str) -> bool:
+    """Return whether a sentence tells what would be, as one does that goes on with what is supposed."""
+    return pattern(_WOULD_BE).search(fold(sentence[:MAX_FRAME_CHARS])) is not None
 
 
 def describes(sentence: str) -> bool:

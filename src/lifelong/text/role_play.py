@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from lifelong.text.words import fold, pattern
 
 MAX_READ_CHARS = 600  # of a message: who proposes a play, or ends one, begins with it
+MAX_PROPOSALS = 4  # of a message that are looked at
 LONGEST_PLAY = timedelta(hours=2)  # nobody says the next day that a play is over
 
 CUES = tuple(
@@ -24,8 +26,8 @@ CUES = tuple(
 _BEGINS = r"(?:^|[.!?:;,]\s+|\b(?:ok|okay|hey|now|so|und|jetzt|bueno|vale|alors|allez)\b,?\s+)"
 _PROPOSES = (
     r"(?:\b(?:let's|let us|can we|could we|shall we|we (?:could|can)|you want to|wanna"
-    r"|i (?:want|would like) (?:us )?to|i'd like (?:us )?to|lass uns|lasst uns|wollen wir|konnen wir|machen wir"
-    r"|ich (?:mochte|will)|vamos a|podemos|quiero|quieres|hagamos|on peut|je veux|tu veux|faisons)\s+"
+    r"|i (?:want|would like) us to|i'd like us to|i'd like to do|lass uns|lasst uns|wollen wir|konnen wir"
+    r"|machen wir|vamos a|podemos|quieres|hagamos|on peut|tu veux|faisons)\s+"
     r"(?:\w+\s+){0,3}?)"
 )
 _ROLE_PLAY = (
@@ -43,9 +45,15 @@ _MY_PART = (
     rf"|je joue|je fais)\s(?:{_A}|{_NAMED})|(?:and me|and i|und ich|y yo|et moi),?\s{_A})"
 )
 _YOUR_PART = (
-    r"\b(?:you're|you are|you'll be|you will be|you be|you play|you act as|you as|du bist|du spielst|sie sind"
-    r"|tu eres|eres|tu haces de|tu es|vous etes|tu joues|tu fais|toi)\s"
+    rf"\b(?:(?:you're|you are|you'll be|you will be|you be|you as)\s(?:{_A}|{_NAMED})"
+    r"|(?:you play|you act as|du bist|du spielst|sie sind"
+    r"|tu eres|eres|tu haces de|tu es|vous etes|tu joues|tu fais|toi)\s)"
 )
+_GIVES_PART = (
+    r"\b(?:you play|you be|you'll be|du spielst|du bist|tu haces de|tu eres|tu joues|tu fais|tu seras"
+    r"|vous jouez)\s"
+)
+"""How somebody goes on with a role play: "back to our role play, you be the witch"."""
 _THE_GAME = r"(?:the |this |our )?(?:game|role-?\s?play\w*|play(?:ing)?|pretending|scene)\b"
 _ENDS = (
     rf"\b(?:end of {_THE_GAME}|game over|{_THE_GAME}(?: is|'s) (?:over|finished)"
@@ -85,14 +93,20 @@ class Plays:
 
 
 def begins_play(text: str) -> bool:
-    """Return whether a message proposes to play, and gives who writes it a part."""
+    """Return whether a message proposes to play, and gives who writes it a part: in the sentence that speaks of a
+    role play, or beside the assistant's part no more than two sentences later."""
     folded = fold(text[:MAX_READ_CHARS])
-    if not pattern(_MY_PART).search(folded):
-        return False
-    if pattern(rf"(?:{_PROPOSES}|{_BEGINS}){_ROLE_PLAY}").search(folded):
+    if pattern(rf"{_ROLE_PLAY}[^.!?\n]*{_GIVES_PART}").search(folded):
         return True
-    plays = pattern(rf"(?:{_PROPOSES}|{_BEGINS}){_PLAY}").search(folded)
-    return plays is not None and pattern(_YOUR_PART).search(folded, plays.end()) is not None
+    proposes = pattern(rf"(?:{_PROPOSES}|{_BEGINS})(?:(?P<role>{_ROLE_PLAY})|{_PLAY})")
+    for found in islice(proposes.finditer(folded), MAX_PROPOSALS):
+        here, *behind = pattern(r"[.!?\n]+").split(folded[found.end() :], 3)
+        if found["role"] and pattern(_MY_PART).search(here):
+            return True
+        near = " ".join((here, *behind[:2]))
+        if pattern(_MY_PART).search(near) and pattern(_YOUR_PART).search(near):
+            return True
+    return False
 
 
 def ends_play(text: str) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from lifelong.text.attribution import Part, Signs, find_signs, is_own
+from lifelong.text.attribution import Part, Signs, find_signs, is_own, may_hold_others_text
 from lifelong.text.pasted import (
     ROLE_NAMES,
     asks_about_what_follows,
@@ -17,6 +17,7 @@ from lifelong.text.pasted import (
     describes,
     find_frame,
     greeted,
+    is_conditional,
     is_head,
     is_own_speech,
     signed,
@@ -37,6 +38,8 @@ MIN_CHAT_LINES = 2
 MIN_SENTENCES, MAX_SENTENCES = 2, 200  # of a message whose layout tells something
 MAX_FRAMES, MAX_BLOCKS, MAX_QUOTATIONS = 40, 200, 100  # of one message; one with more is pasted
 
+_WORD_CUT = re.compile(r"\s\S{0,60}\Z")
+"""Half a word where a long text is cut. What is longer is none: not all languages have spaces."""
 MARK = re.compile(r"(?:(?:[-*+•>#|]+|\d{1,3}[.)])\s+|\*\*|Inferred:\s+)+")
 _BLOCK = re.compile(
     r"(?P<fence>```|~~~|'''|\"\"\")[^\n]*\n.*?(?:\n[ \t]{0,8}(?P=fence)|\Z)", re.DOTALL | re.IGNORECASE
@@ -57,6 +60,10 @@ _CODE_LINE = re.compile(
     r"|#include"
     r"|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)"
 )
+_CITED_LINE = re.compile(
+    r"^[^\n]*\[(?:[^\[\]\n]{0,100}, )?r\d{1,18}(?:, [^\[\]\n]{0,100})?\][ \t]*$", re.MULTILINE
+)
+"""A fact as our documents hold it: somebody who pastes one does not say it."""
 _COMMENT_LINE = re.compile(r"#|//|/\*|\*|--|;;|<!--")
 _QUESTION_WORDS = (
     r"(?:what|what's|how|which|where|where's|when|why|who|who's|any (?:idea|tips|chance|good)|anything|do|does|did"
@@ -75,6 +82,14 @@ _DEPENDS = (
     r"\W*(?:if|when|once|while|suppose|say|let's say|assuming|imagine|wenn|falls|angenommen|si|cuando|quand"
     r"|supposons)\b"
 )
+_DEPENDS_WITHIN = (
+    r"\b(?:if|in case|unless|suppose|supposing|assuming|let(?:'s| us) say|imagine|wenn|falls|angenommen|en caso"
+    r"|supongamos|au cas|supposons)\b"
+    r"|\b(?:wrote|writes|says?|said|thinks?|thought|claims?|reckons?|told \w+|sagt\w*|meint\w*|schr(?:ieb|eibt)"
+    r"|behauptet|dicen?|dijo|escribio|dit|ecrit|a ecrit)(?: (?:that|dass|que))?,? "
+    r"(?:i|i'm|i've|my|ich|mein\w*|yo|soy|tengo|mi|je|j'\w+|mon|ma)\b"
+)
+"""What makes a statement one of a case, or of somebody else's."""
 _OPENS_BLOCK = re.compile(r"\s*(?:[\"'\u201c\u201e\u2018«>]|```|~~~|<\w)")
 
 
@@ -95,9 +110,8 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
     """Yield the sentences that somebody says themselves. `names` are theirs, as far as they are known: a label or
     the end of a letter with one of them is their own."""
     if len(text) > MAX_TEXT_CHARS:
-        cut = text[:MAX_TEXT_CHARS]
-        text = cut.rpartition(" ")[0] or cut  # half a word is nobody's word
-    for part in _own_by_layout(text, {fold(name).partition(" ")[0] for name in names if name} - ROLE_NAMES):
+        text = _WORD_CUT.sub("", text[:MAX_TEXT_CHARS])
+    for part in _own_by_layout(text, _first_names(*names)):
         if _NOT_PROSE.match(part.text):
             continue
         for one in _with_question_apart(without_mark(part.text)):
@@ -105,12 +119,11 @@ def own_sentences(text: str, *names: str) -> Iterator[str]:
                 yield one
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=512)  # whole texts
 def split_speech(text: str, name: str = "") -> Speech:
     """Return what of a message is its writer's own, and what is not, a sentence a line. Code and reports of
     programs are in neither. `name` is the writer's, if it is known."""
-    names = {fold(name).partition(" ")[0]} - ROLE_NAMES - {""}
-    own = _own_by_layout(text, names)
+    own = _own_by_layout(text, _first_names(name))
     others = [
         part.text
         for part in _located(text)
@@ -119,6 +132,11 @@ def split_speech(text: str, name: str = "") -> Speech:
         and WORD.search(part.text)
     ]
     return Speech("\n".join(one.text for one in own), "\n".join(others))
+
+
+def _first_names(*names: str) -> set[str]:
+    """Return the first names, folded, without what no person is called."""
+    return {fold(name).partition(" ")[0] for name in names} - ROLE_NAMES - {""}
 
 
 def _with_question_apart(sentence: str) -> tuple[str, ...]:
@@ -133,6 +151,7 @@ def _with_question_apart(sentence: str) -> tuple[str, ...]:
             FIRST_PERSON.search(folded)
             and not pattern(_ASKS).match(folded)
             and not pattern(_DEPENDS).match(folded)
+            and not pattern(_DEPENDS_WITHIN).search(folded)
         ):
             return told, sentence[found.start() :].lstrip(" ,;:\u2013\u2014-")
     return (sentence,)
@@ -143,7 +162,8 @@ def _own_by_layout(text: str, names: Collection[str]) -> list[_Part]:
     masked = _without_blocks(text)
     by_words = _own_by_words(text, masked, names)
     parts = _parts(text, by_words, names)
-    if len(parts) < MIN_SENTENCES:
+    outside = [part for part in parts if masked[part.start : part.end].strip() and not _REPORTS.match(part.text)]
+    if len(parts) < MIN_SENTENCES or not may_hold_others_text(outside):
         return by_words
     judged = {(part.start, part.end) for part in parts}
     own = {part[:2] for part in by_words} - judged
@@ -153,7 +173,7 @@ def _own_by_layout(text: str, names: Collection[str]) -> list[_Part]:
 
 def layout_signs(text: str, name: str) -> list[tuple[int, int, Signs]]:
     """Return where each sentence of a message stands, and its signs. `name` is the writer's."""
-    names = {fold(name)}
+    names = _first_names(name)
     parts = _parts(text, _own_by_words(text, _without_blocks(text), names), names)
     return [(*part[:2], signs) for part, signs in zip(parts, find_signs(text, parts, names), strict=True)]
 
@@ -175,7 +195,7 @@ def _own_by_words(text: str, masked: str, names: Collection[str]) -> list[_Part]
     spoken = _quotations(masked)
     own: list[_Part] = []
     begins = min(_letter(masked, names), _log(masked, names), _presented(masked, text))
-    last, frames = len(masked.rstrip()), 0
+    last, frames, is_supposed = len(masked.rstrip()), 0, False
     for part in _located(masked):
         if part.start >= begins or frames > MAX_FRAMES or (len(spoken) > MAX_QUOTATIONS and own):
             break
@@ -186,9 +206,11 @@ def _own_by_words(text: str, masked: str, names: Collection[str]) -> list[_Part]
         ends_line = part.end >= last or "\n" in masked[part.end : part.end + 2]
         frame = find_frame(part.text, ends_line=ends_line, names=names)
         if frame is None:
-            own.append(part)
+            if not (is_supposed and is_conditional(part.text)):
+                own.append(part)
             continue
         if frame.at is None:
+            is_supposed = True
             continue
         at = part.start + frame.at
         frames += 1
@@ -255,12 +277,14 @@ def _located(text: str) -> Iterator[_Part]:
 
 
 def _without_blocks(text: str) -> str:
-    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, and of code
-    and its comments."""
+    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, of facts
+    with their citations, and of code and its comments."""
     if "```" in text or "~~~" in text or "'''" in text or '"""' in text:
         text = _BLOCK.sub(lambda found: "\n" * len(found[0]), text)
     for start, end in _marked(text):
         text = text[:start] + "\n" * (end - start) + text[end:]
+    if "]" in text:
+        text = _CITED_LINE.sub(lambda found: "\n" * len(found[0]), text)
     if "\n" not in text:
         return text
     lines = text.split("\n")

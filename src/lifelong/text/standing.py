@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from lifelong.text.changes import attributes
 from lifelong.text.languages import is_foreign
 from lifelong.text.sentences import sentences
 from lifelong.text.words import fold, word_set
@@ -260,6 +261,8 @@ _NO_VERB = re.compile(
     r"\w{3,}(?:es|as)\b(?! (?:que|si)\b)"
 )
 """What is not wanted in Spanish: "no me llames"."""
+_TOLD_ONCE: tuple[Kind, ...] = ("home", "work")
+"""Of what somebody has one: whatever says that it is another one now, stands ("Nos hemos mudado a Madrid")."""
 _ORDER: tuple[Kind, ...] = (
     *(
         "allergy",
@@ -489,7 +492,7 @@ def _kind(sentence: str, by_host: bool) -> Kind | Passing | None:
             return kind
         if kind == "never" and (_NO_VERB if is_foreign(sentence) else _NO_NOUN).search(folded):
             return kind
-    return None
+    return next((kind for kind in _TOLD_ONCE if kind in attributes(sentence)), None)
 
 
 class _Patterns(NamedTuple):

@@ -57,10 +57,11 @@ _DECIDES = (
 )
 _HABITS = frozenset(("rule", "convention"))
 _OF_SELF = (
-    r"(?:\w+[,!.] |and |oh |so ){0,3}(?:i|i'm|i've|i'll|my|ich|mein\w*|yo|mi|je|mon|ma)\b"
+    r"(?:\w+[,!.] |and |oh |so ){0,3}(?:(?:from|as of|starting|ab|a partir d[eu]|desde) [^,.;!?]{1,60}?,? )?"
+    r"(?:i|i'm|i've|i'll|my|ich|mein\w*|yo|mi|je|mon|ma)\b"
     r"(?!.*\b(?:always|please|you)\b)"
 )
-"""How somebody begins to tell of themselves: "I'm joining from 12 November" binds nobody else."""
+"""How somebody begins to tell of themselves: "From 12 November I'm here" binds nobody else."""
 _FIXED_TIMES = frozenset(("date", "clock"))
 
 
@@ -305,9 +306,10 @@ class Filing:
             return "lessons", ""
         if pattern(_DECIDES).search(folded):
             return "decisions", ""
-        if kinds & BINDING and not (kinds <= _HABITS and pattern(_OF_SELF).match(folded)):
+        is_habit = bool(kinds) and kinds <= _HABITS and pattern(_OF_SELF).match(folded) is not None
+        if kinds & BINDING and not is_habit:
             return ("rules" if quote.is_user else "preferences"), ""  # nobody binds others
-        if kinds & (HEALTH | IDENTITY):
+        if is_habit or kinds & (HEALTH | IDENTITY):
             return "people", quote.speaker
         if kinds:
             return "preferences", ""

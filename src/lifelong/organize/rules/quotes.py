@@ -259,9 +259,11 @@ def joined(said: list[str], run: list[int], whole: str) -> str:
     quote, end = "", 0
     for n in run:
         start = whole.index(said[n], end)
-        between = whole[end:start].strip()
-        gap = GAP if quote and between and not MARK.fullmatch(f"{between} ") else ""
-        quote, end = f"{quote} {gap}{said[n]}", start + len(said[n])
+        between = whole[end:start]
+        if not quote or "\n" in between or between.strip(" ,;:\u2013\u2014-"):
+            left_out = quote and between.strip() and not MARK.fullmatch(f"{between.strip()} ")
+            between = f" {GAP}" if left_out else " "
+        quote, end = f"{quote}{between}{said[n]}", start + len(said[n])
     return quote.lstrip()
 
 

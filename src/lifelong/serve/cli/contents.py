@@ -60,7 +60,8 @@ def _print_tree(found: list[Document]) -> None:
     for one in found:
         version = styled(f"version {one.version}", "dim")
         indent = "  " * (one.path.count("/") - depth)
-        sys.stdout.write(f"{indent}{styled(one.slug, 'bold', 'cyan')}  {one_line(one.title)}  {version}\n")
+        slug = styled(one_line(one.slug), "bold", "cyan")
+        sys.stdout.write(f"{indent}{slug}  {one_line(one.title)}  {version}\n")
     if not found:
         print_text("There is no document yet. Run: lifelong organize")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
@@ -34,6 +34,7 @@ ANY_LISTENER = Grant("read")
 """What all listeners to a user may see."""
 CHANGESETS_PER_READ = 100
 MAX_UNREAD_EVENTS = 1_000  # of one listener
+MAX_LISTENERS = 200  # of all users: each holds a connection for as long as it likes, and the others need some
 
 
 @dataclass(slots=True)
@@ -71,11 +72,12 @@ def _event(changeset: Changeset) -> ServerSentEvent:
 
 
 class UserEvents:
-    """The events of one user, polled once for all listeners."""
+    """The events of one user, polled once for all listeners. `make_room` is called when there is one more."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, make_room: Callable[[], None] = lambda: None) -> None:
         self._memory = memory
-        self._listeners: set[asyncio.Queue[ServerSentEvent | None]] = set()
+        self._make_room = make_room
+        self._listeners: dict[asyncio.Queue[ServerSentEvent | None], None] = {}  # oldest first
         self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._seen = Snapshot()
@@ -87,7 +89,8 @@ class UserEvents:
             if self._task is None:
                 self._seen = await run_in_threadpool(_take_snapshot, self._memory)
                 self._task = asyncio.create_task(self._poll())
-        self._listeners.add(queue)
+        self._listeners[queue] = None
+        self._make_room()
         seen = self._seen
         try:
             yield ServerSentEvent(event="overview", raw_data=seen.overview)
@@ -98,7 +101,7 @@ class UserEvents:
             while (event := await queue.get()) is not None:
                 yield event
         finally:
-            self._listeners.discard(queue)
+            self._listeners.pop(queue, None)
             if not self._listeners and self._task is not None:
                 self._task.cancel()
                 self._task = None
@@ -123,12 +126,26 @@ class UserEvents:
         """Send events to every listener. One that does not keep up is disconnected, and may come again."""
         for queue in self._listeners:
             if queue.qsize() + len(new) > MAX_UNREAD_EVENTS:
-                if queue.full():
-                    queue.get_nowait()
-                queue.put_nowait(None)
+                _disconnect(queue)
             else:
                 for event in new:
                     queue.put_nowait(event)
+
+    def count(self) -> int:
+        """Return how many listen."""
+        return len(self._listeners)
+
+    def disconnect_oldest(self) -> None:
+        """Disconnect who has listened longest."""
+        oldest = next(iter(self._listeners))
+        del self._listeners[oldest]
+        _disconnect(oldest)
+
+
+def _disconnect(queue: asyncio.Queue[ServerSentEvent | None]) -> None:
+    if queue.full():
+        queue.get_nowait()
+    queue.put_nowait(None)
 
 
 class EventHub:
@@ -138,7 +155,12 @@ class EventHub:
         self._users: dict[str, UserEvents] = {}
 
     def of(self, memory: Memory) -> UserEvents:
-        return self._users.setdefault(memory.user, UserEvents(memory))
+        return self._users.setdefault(memory.user, UserEvents(memory, self._make_room))
+
+    def _make_room(self) -> None:
+        """Where too many listen, disconnect the oldest of the user who has most: others need connections, too."""
+        if sum(one.count() for one in self._users.values()) > MAX_LISTENERS:
+            max(self._users.values(), key=UserEvents.count).disconnect_oldest()
 
     def close(self) -> None:
         """Disconnect every listener: a server that ends would wait for them."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -262,9 +262,9 @@ class PageContext:
 
     def return_address(self, done: str = "") -> str:
         """Return where the parameters `back` and `at` lead: to a view of the page, and nowhere else."""
-        to = urlsplit(self.text("back"))
-        path = to.path if to.path in {view[1] for view in VIEWS} | {"/browse", "/about"} else "/"
-        kept = [(name, value) for name, value in QueryParams(to.query).multi_items() if name != "done"]
+        wanted, _, query = self.text("back").partition("#")[0].partition("?")
+        path = wanted if wanted in {view[1] for view in VIEWS} | {"/browse", "/about"} else "/"
+        kept = [(name, value) for name, value in QueryParams(query).multi_items() if name != "done"]
         query_string = urlencode([*kept, *([("done", done)] if done else [])])
         anchor = self.text("at")
         return f"{path}{'?' if query_string else ''}{query_string}" + (f"#{anchor}" if anchor.isalnum() else "")
