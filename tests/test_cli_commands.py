@@ -139,6 +139,19 @@ def test_add_stores_all_messages_or_none(home: Path, line: Line) -> None:
         assert memory.sessions.history(memory.agent(User("cli", "mara", "lines"))) == []
 
 
+def test_messages_without_a_text_change_nothing(home: Path, line: Line) -> None:
+    """C7, C11: no agent is made, and no session ends."""
+    line.done("add", "I like tea.", "--agent", "cli/mara/main")
+    empty = '{"role": "user", "content": ""}'
+    for agent in ("cli/mara/main", "cli/nora/main"):
+        answer = line("add", empty, "--end", "--agent", agent)
+        assert answer.code == 2
+        assert "so nothing was stored" in answer.err
+    with Memory.open(home) as memory:
+        assert not [one for one in memory.agents.list() if "nora" in one.cache_key]
+        assert any(one.ended_at is None for one in memory.sessions.list(memory.agent(MARA)))
+
+
 @pytest.mark.parametrize("text", ["[sic] I like tea.", "{name}, hello!", "[1, 2]", "[]", "{\n", "[" * 5000])
 def test_a_text_that_only_looks_like_json_is_a_text(home: Path, line: Line, text: str) -> None:
     """C7."""

@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from lifelong import LifelongError, Memory, Store
-from lifelong.disk import files_below, give_name, is_own_file, make_folder, open_own, read_own, write_new
+from lifelong.disk import (
+    files_below,
+    give_name,
+    is_own_file,
+    make_folder,
+    open_own,
+    read_own,
+    write_all,
+    write_new,
+)
 from lifelong.errors import JournalError, StorageUnavailable
 from lifelong.forget.user_files import user_files
 from lifelong.home import Home
@@ -80,6 +89,23 @@ def test_a_new_file_takes_no_name_that_is_taken(root: Path) -> None:
     with pytest.raises(FileExistsError):
         give_name(root / "part", root / "new")
     assert ((root / "new").read_bytes(), (root / ".new.new").exists()) == (b"one", False)
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1: a writer that is slower than another is told that the file exists."""
+    left = root / ".new.0123456789abcdef.new"
+    left.write_bytes(b"on")
+
+    def write_slowly(handle: int, data: bytes) -> None:
+        monkeypatch.undo()
+        write_new(root / "new", b"two")
+        write_all(handle, data)
+
+    monkeypatch.setattr("lifelong.disk.write_all", write_slowly)
+    with pytest.raises(FileExistsError):
+        write_new(root / "new", b"three")
+    assert (root / "new").read_bytes() == b"two"
+    assert not list(root.glob(".new.*"))
 
 
 def test_new_folders_are_synced_into_those_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

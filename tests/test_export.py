@@ -31,6 +31,7 @@ from lifelong.forget.export import rows
 from lifelong.forget.export_format import LEFT_OUT, ROW_FILES
 from lifelong.forget.tables import TABLES
 from lifelong.forget.user_files import user_files
+from lifelong.journal.files import file_lock
 from lifelong.organize.facts import parse_facts, renumber_citations
 from lifelong.serve.demo import demo
 from lifelong.storage.base import Database, Transaction
@@ -821,6 +822,10 @@ def test_the_commands_export_and_import(exported: Path, tmp_path: Path, line: Li
     refused = line("import", tmp_path, "--home", tmp_path / "cli")
     assert refused.code == 2
     assert "is of no kind that can be imported" in refused.err
+    with file_lock(tmp_path / "cli" / "users" / ".third.lock", wait=False):
+        busy = line("import", tmp_path / "out", "--home", tmp_path / "cli", "--user", "third")
+    assert busy.code == 1  # the command itself is right
+    assert "Another process is importing the user 'third'" in busy.err
 
 
 def test_an_import_that_finds_no_room_is_whole_or_not_there(small_disk: Path, tmp_path: Path) -> None:

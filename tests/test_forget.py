@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import shutil
@@ -692,8 +693,20 @@ def test_words_that_many_hold_take_nothing_along(mara: Memory, clock: FakeClock)
 # What is in the way
 
 
+def test_a_file_that_cannot_be_mapped_is_said(mara: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S6: the error of a mapping names no file."""
+    report = mara.forget(tell(mara, "My sister Zelda works at Quuxcorp.")[0])
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+
+    monkeypatch.setattr("lifelong.forget.proof.mmap.mmap", fail)
+    proof = mara.admin.prove_forgotten(report)
+    assert any(one.endswith("MEMORY.md (perhaps: it cannot be read)") for one in proof.found)
+
+
 def test_a_file_that_cannot_be_written_again_is_said_and_goes_later(
-    open_memory: OpenMemory, clock: FakeClock
+    open_memory: OpenMemory, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """S6: the plan stands, so the report says what is left to do, and health does until it is done."""
     mara = open_memory("mara", continuity=EVERYTHING_ON)
@@ -705,7 +718,8 @@ def test_a_file_that_cannot_be_written_again_is_said_and_goes_later(
     assert not report.complete
     assert report.records == (first,)
     assert "MEMORY.md could not be written" in report.left
-    assert "Nothing was changed" not in report.left
+    assert "Nothing was changed" not in report.left + caplog.text
+    assert "Check the file's permissions" in report.left
     assert mara.admin.health().status == "yellow"
     assert report.left in mara.admin.health().reasons
     clock.turn(minutes=2)

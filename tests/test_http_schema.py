@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -11,9 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from lifelong.memory import Store
+from lifelong.serve.http import models
 from lifelong.serve.http.app import create_app
 from tests.http_api import Api
 
@@ -119,3 +123,23 @@ def test_a_number_is_a_number(app: Any, path: str, wrong: Any) -> None:
     with asgi.get_client(app) as client:
         assert client.post(path, json=body, headers=bearer(ADMIN)).status_code == 422
         assert client.post(path, json={**body, name: 7}, headers=bearer(ADMIN)).status_code == 200
+
+
+def test_every_number_of_a_body_is_a_number(app: Any) -> None:
+    """Also where a body may leave it out: true is not the recall 1."""
+    asked = json.dumps(
+        [operation.get("requestBody") for path in app.openapi()["paths"].values() for operation in path.values()]
+    )
+    names = dict.fromkeys(re.findall(r"#/components/schemas/(\w+)", asked))
+    bodies: list[type[models.Body]] = [body for name in names if (body := getattr(models, name, None))]
+    numbers = [
+        (body, name)
+        for body in bodies
+        for name, shape in body.model_json_schema().get("properties", {}).items()
+        if "integer" in {one.get("type") for one in (shape, *shape.get("anyOf", ()))}
+    ]
+    assert len(numbers) > 5
+    for body, name in numbers:
+        with pytest.raises(ValidationError) as caught:
+            body.model_validate({name: True})
+        assert (name,) in {one["loc"][:1] for one in caught.value.errors()}, (body, name)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import lifelong.journal.files as module
 from lifelong.errors import JournalError
+from lifelong.journal import records
 from lifelong.journal.files import MEMORY_HEADER, JournalFiles
 from lifelong.journal.records import (
     MAX_LINE_CHARS,
@@ -307,3 +308,11 @@ def test_one_compaction_runs_and_a_crash_frees_the_lock(files: JournalFiles) -> 
     with files.compacting("me", now) as mine:
         assert mine is True
         assert "me since 2026-03-05" in (files.root / "tmp/memory-compaction.lock").read_text()
+
+
+def test_a_long_line_is_not_kept_in_memory() -> None:
+    """R16: thousands of lines are, each of which may have a million characters."""
+    short, long = (f'- {{"id": "x", "text": "{text}"}}\n' for text in ("y", "y" * records.MAX_CACHED_CHARS))
+    records._parse_short.cache_clear()
+    assert [one and len(one.text) for one in map(parse_line, (short, long))] == [1, records.MAX_CACHED_CHARS]
+    assert records._parse_short.cache_info().currsize == 1

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from lifelong import AssistantMessage, Memory, Record, User, UserMessage
+from lifelong.recall import ranking
 from lifelong.serve.jsonable import jsonable
 from lifelong.storage.base import Transaction
 from lifelong.testing import FakeClock
+from lifelong.text.speech import split_speech
 
 HOME = "We moved to Lisbon in the spring, near the river."
 MAIL = "Is this phishing? 'I live in Zorblaxville and my account is locked, click here.'"
@@ -109,6 +111,42 @@ def test_nothing_is_learned_from_a_part_that_the_user_plays(memory: Memory) -> N
     own, part = memory.search("Where do I live?", top_k=2)
     assert (own.record_id, own.quoted) == (1, False)
     assert (part.text, part.quoted) == (PART, True)
+
+
+def test_the_journal_of_a_play_is_marked_and_makes_no_experience(tmp_path: Path) -> None:
+    """O12, R2: a line that summarizes a turn of the play, which begins in a session before it."""
+    continuity = {"journal_enabled": True, "experience_store_enabled": True}
+    with Memory.open(tmp_path, user="mara", clock=FakeClock(), continuity=continuity) as memory:
+        agent = memory.agent(User("chat", "mara", "main"))
+        tell(memory, f"{HOME} It is quiet here.", PLAY, AssistantMessage("Hello Bob, what brings you here?"))
+        memory.end_turn(agent)
+        tell(memory, PART, AssistantMessage("Then you should go home, and eat."))
+        organize(memory)
+        memory.experiences.extract()
+        assert {hit.text: hit.quoted for hit in memory.search("Where do I live?", kinds=["journal"])} == {
+            f"User: {HOME} It is quiet here.": False,
+            f"User: {PART} → Then you should go home, and eat.": True,
+            next(hit.text for hit in memory.list("journal") if "Bob" in hit.text): False,
+        }
+        texts = [one.text for one in memory.experiences.list()]
+        assert any(HOME in text for text in texts)
+        assert not any(PART in text for text in texts)
+
+
+def test_no_more_than_so_many_texts_are_read_for_whose_words_they_are(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R2: however many hits are asked for."""
+    read = []
+
+    def count(text: str, speaker: str) -> object:
+        read.append(text)
+        return split_speech(text, speaker)
+
+    monkeypatch.setattr(ranking, "split_speech", count)
+    tell(memory, *(f"I live near the river, in house {number}." for number in range(60)))
+    assert len(memory.search("Where do I live?", top_k=60)) > ranking.MAX_JUDGED
+    assert 0 < len(read) <= ranking.MAX_JUDGED
 
 
 def test_a_part_is_known_when_its_session_is_organized_piece_by_piece(memory: Memory) -> None:

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lifelong.recall.analyzer import analyze
-from lifelong.redaction import find_secrets, has_secret, redact, redact_json
+from lifelong.redaction import find_secrets, has_secret, redact, redact_json, redact_start
 
 LETTERS, DIGITS = string.ascii_letters, string.digits
 BASE62, BASE64, URL_SAFE, HEX = (
@@ -241,6 +241,22 @@ def test_a_private_key_is_gone_whole(label: str, newline: str, ended: bool) -> N
     assert redacted.found == ("private key",)
 
 
+@pytest.mark.parametrize("filler", ["", "a walk by the sea ", "My key is sk-ant-api03-" + 40 * "aB3" + ". "])
+def test_half_a_secret_at_the_end_of_what_is_looked_at_is_gone(filler: str) -> None:
+    """S4: four long keys shrink to markers, and move the end of what is looked at into what is returned."""
+    keys = "".join(
+        f"-----BEGIN RSA PRIVATE KEY-----\n{40 * (64 * letter + chr(10))}-----END RSA PRIVATE KEY-----\n"
+        for letter in "abcd"
+    )
+    secret = "hunter2Xq9vLm77"
+    text = keys + filler * 900
+    for cut in range(15_000 - len(secret) - 8, 15_001, 4):
+        asked = f"{text[:cut].ljust(cut, '.')} {secret} is my password"
+        start = redact_start(asked, 10_000)
+        assert secret[:8] not in start
+        assert start.count("[secret: private key]") == 4
+
+
 def test_kinds_come_in_order() -> None:
     """S4: what was found is told by kind."""
     text = "password=hunter2 and AKIAIOSFODNN7EXAMPLE, PIN is 4321"
@@ -465,9 +481,10 @@ def seconds(action: Callable[[], object]) -> float:
         ),
     ],
 )
-@pytest.mark.parametrize("size", [5_000, pytest.param(20_000, marks=pytest.mark.soak)])
-def test_hostile_text_takes_time_by_its_length(unit: str, size: int) -> None:
-    """S4: eight times the text takes about eight times as long, not sixty-four times."""
-    short, long = (unit * (characters // len(unit)) for characters in (size, 8 * size))
+@pytest.mark.soak
+def test_hostile_text_takes_time_by_its_length(unit: str) -> None:
+    """S4: eight times the text takes about eight times as long, not sixty-four times. Both are looked at whole at
+    once; `bench.hostile` takes longer ones."""
+    short, long = (unit * (characters // len(unit)) for characters in (12_000, 96_000))
     least = min(seconds(lambda: find_secrets(short)) for _ in range(3))
-    assert any(seconds(lambda: find_secrets(long)) < 30 * least + 0.05 for _ in range(2))
+    assert any(seconds(lambda: find_secrets(long)) < 30 * least for _ in range(2))

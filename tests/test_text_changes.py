@@ -463,6 +463,14 @@ def test_what_a_text_is_about() -> None:
         ("Rome is history.", "I live in Rome and work in Pisa.", False),
         ("Callum and I are done.", "My boyfriend Callum is a chef.", True),
         ("Anna and I are done with the report.", "Anna is my girlfriend.", False),
+        ("Leo and I are over, and I'm fine.", "I'm married to Leo.", True),
+        ("Leo and I are over the moon about the baby!", "I'm married to Leo.", False),
+        ("Leo and I are done painting the kitchen.", "Leo is my boyfriend.", False),
+        ("Math is fun, but my daughter's favourite at school is history.", "I work at a school.", False),
+        ("Mein Lieblingsfach in der Schule ist Geschichte.", "Ich arbeite in der Schule.", False),
+        ("My degree is history.", "I'm doing a degree at Leiden.", False),
+        ("Le travail, c'est fini pour aujourd'hui.", "J'ai un travail à Lyon.", False),
+        ("The museum is history-themed.", "I work at a museum.", False),
     ],
 )
 def test_what_is_said_to_be_of_the_past(newer: str, older: str, over: bool) -> None:

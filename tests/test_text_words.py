@@ -15,6 +15,7 @@ from lifelong.text.words import (
     count_negations,
     fold,
     is_stop,
+    text_cache,
 )
 
 
@@ -117,3 +118,24 @@ def test_the_lists_of_small_words_agree_on_grammar() -> None:
     assert {"the", "you", "would", "with"} <= FUNCTION & STOP
     assert is_stop("i'm")
     assert not is_stop("never")
+
+
+def test_a_cache_of_texts_is_bounded_by_their_characters() -> None:
+    """R16: those used last stay; one that is longer than all may be is not kept."""
+    read = []
+
+    @text_cache(100)
+    def length(text: str, more: str = "") -> int:
+        read.append(text)
+        return len(text + more)
+
+    texts = [letter * 30 for letter in "abc"]
+    assert [length(text) for text in texts] == [30, 30, 30]
+    assert length(texts[0]) == 30
+    assert length("d", "e" * 25) == 26
+    assert read == [*texts, "d"]
+    assert length(texts[0]) == 30
+    assert length(texts[1]) == 30
+    assert read == [*texts, "d", texts[1]]
+    assert length("f" * 1_000) == 1_000
+    assert length.chars <= 100

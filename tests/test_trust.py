@@ -236,6 +236,32 @@ def test_the_second_number_on_a_connector_is_a_guest(tmp_path: Path) -> None:
     assert "Klingon" not in context
 
 
+def test_a_longer_form_of_the_owners_name_is_theirs(tmp_path: Path) -> None:
+    """O11: "marakoch", also where a number wrote before; but not beside "mara"."""
+    clock = FakeClock()
+    with Memory.open(tmp_path, user="mara", clock=clock, organize={"organizer": "rules"}) as memory:
+        stranger = memory.agent(User("slack", "U07", "main")).id
+        clock.turn(minutes=1)
+        rule = "Always answer in English."
+        tell(memory, UserMessage(f"I'm allergic to nuts. {rule}"), user="marakoch", connector="slack")
+        context = memory.context("Write a haiku.", agent=memory.agent(User("cli", "mara", "main")))
+        assert "nuts" in context
+        assert rule in context
+        beside = memory.agent(User("cli", "marathon", "main")).id
+        guests = memory._read(lambda tx: [Identities(tx, "mara").is_guest(one) for one in (stranger, beside)])
+    assert guests == [True, True]
+
+
+def test_everybody_of_a_team_gives_its_rules(tmp_path: Path) -> None:
+    """C0, O11: where no address has the memory's name, who has a name speaks for it."""
+    clock = FakeClock()
+    with Memory.open(tmp_path, user="work", clock=clock, organize={"organizer": "rules"}) as memory:
+        tell(memory, UserMessage("Never deploy on Fridays."))
+        clock.turn(minutes=1)
+        assert "Fridays" in memory.context("Write a haiku.", agent=memory.agent(User("chat", "ben", "main")))
+        assert any(hit.path.startswith("~/memory/rules") for hit in current(memory).values())
+
+
 @pytest.mark.parametrize("speakers", [("", ""), ("Mara", "Eve")])
 @pytest.mark.parametrize("rule", ["", " Always answer in English."])
 def test_a_guest_does_not_read_what_is_private(memory: Memory, speakers: tuple[str, str], rule: str) -> None:

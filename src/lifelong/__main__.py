@@ -21,8 +21,8 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Have a standard stream that the caller closed be empty, or take what is written: it would be none here, and
-    a file that is opened later would get its number."""
+    """Open each standard stream that the caller closed: reading from it finds its end, and what is written to it
+    is dropped. Else `sys.stdout` would be None, and the next file that is opened would get its number."""
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: PTH123, SIM115 - pathlib takes a while
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115

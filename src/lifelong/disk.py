@@ -5,11 +5,13 @@ alone, and never outside of the folder that they belong to.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import shutil
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 LINKED_AWAY = "it is a link that points out of its folder; put the file itself there"
@@ -57,6 +59,10 @@ def write_new(path: Path, data: bytes) -> None:
         give_name(part, path)
     finally:
         part.unlink(missing_ok=True)
+        if os.path.lexists(path):  # what killed writers left; who still writes is told that the file exists
+            for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+                with suppress(OSError):
+                    left.unlink()
 
 
 def give_name(part: Path, target: Path) -> None:

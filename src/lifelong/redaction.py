@@ -471,6 +471,11 @@ class Redacted:
 def find_secrets(text: str) -> Redacted:
     """Return the text with a marker in the place of each secret, and the kinds that were found. What follows the
     first thousand, or very many words that may name one, is withheld: there is one marker for it."""
+    return _find_secrets(text, len(text))[0]
+
+
+def _find_secrets(text: str, mark: int) -> tuple[Redacted, int]:
+    """Return also where the place `mark` of the text is then; behind the marker of a secret that it was in."""
     found: list[str] = []
     spans = _spans(text[:_MAX_CHARS_FIRST]) if len(text) > _MAX_CHARS_WHOLE else []
     if len(spans) <= MAX_SECRETS:
@@ -487,6 +492,7 @@ def find_secrets(text: str) -> Redacted:
         places: list[_Place] = []
         parts: list[str] = []
         at = length = 0
+        marked = mark
         for start, end, kind in spans:
             marker = f"[secret: {kind}]"
             parts += (text[at:start], marker)
@@ -494,9 +500,12 @@ def find_secrets(text: str) -> Redacted:
             places.append((length - len(marker), length))
             found.append(kind)
             at = end
+            if start < mark:
+                marked = length + max(0, mark - end)
+        mark = marked
         text = "".join([*parts, text[at:]])
         spans = _spans(text) if len(text) <= _MAX_CHARS_AGAIN else _spans_near(text, places)
-    return Redacted(text, tuple(found))
+    return Redacted(text, tuple(found)), mark
 
 
 def _end_of_names(text: str) -> int:
@@ -524,9 +533,10 @@ def redact(text: str) -> str:
 
 
 def redact_start(text: str, chars: int) -> str:
-    """Return the first so many characters of a text without its secrets. A little more of it is looked at, since
-    half a secret is not found."""
-    return redact(text[: chars + _MAX_QUOTE_CHARS])[:chars]
+    """Return at most so many characters of the beginning of a text, without its secrets. A little more of it is
+    looked at, since half a secret is not found; nothing of that is returned, however much shorter the rest got."""
+    safe, mark = _find_secrets(text[: chars + _MAX_QUOTE_CHARS], chars)
+    return safe.text[: min(chars, mark)]
 
 
 def redact_json(value: object, name: str = "") -> object:

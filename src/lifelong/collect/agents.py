@@ -122,6 +122,15 @@ class Agents:
             first[user] = min(at, first.get(user, at))
         return {unquote(user): from_micros(at) for user, at in first.items()}
 
+    def has_user_like(self, owner: str, name: str) -> bool:
+        """Return whether one of the owner's agents talks to an address (`user_id`) that begins with a name."""
+        row = self._tx.one(
+            "SELECT 1 FROM agents WHERE owner = ? AND kind = 'user' "
+            "AND lower(cache_key) LIKE ? ESCAPE '!' LIMIT 1",
+            *(owner, f"/connectors/%/{name.lower().replace('_', '!_')}%/%"),
+        )
+        return row is not None
+
     def of_record(self, owner: str, record_id: int) -> str:
         """Return the id of the owner's agent to which a record was said; empty where there is no such record."""
         row = self._tx.one(

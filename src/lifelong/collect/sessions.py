@@ -233,8 +233,9 @@ class Sessions:
         self._tx.run("UPDATE sessions SET in_hand_since = NULL WHERE id = ?", session_id)
 
     def fail_dispatch(self, session: Session, failures: int, error: str) -> None:
-        """Note the same, and that it failed: an attempt from this position, after so many failures. Several that
-        began alike, and one that another worker overtook, tell no more than one."""
+        """Note that no worker is dispatching this session any more, and that the attempt failed. `session` and
+        `failures` are what the worker read when it began. Where others that began with the same failed too, one
+        failure is counted; none where another worker has moved the session's position since."""
         self.end_dispatch(session.id)
         self._tx.run(
             "UPDATE sessions SET dispatch_failures = dispatch_failures + 1, dispatch_error = ? "
@@ -269,8 +270,9 @@ class Sessions:
     def mark_processed(self, session: Session, processed_until: int, failures: int = 0) -> bool:
         """Compare and swap: if mark and position are still those of `session` as it was read, move the
         position to `processed_until`, the last record that was actually loaded, and clear the mark. A
-        mark that covers records beyond it stays, and then so many of its `failures` count for those. Says whether
-        it did. The position never goes back, nor beyond what the session holds."""
+        mark that covers records beyond it stays, and the session's count of failures becomes `failures`; where
+        the mark is cleared, it becomes 0. Says whether it did. The position never goes back, nor beyond what the
+        session holds."""
         position = session.processed_until or 0
         if processed_until < position:
             return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,6 +57,7 @@ PREVIEWED_RECORDS = 1_000  # whose facts and documents a preview looks for; writ
 PREVIEWED_CHARS = 200  # of a text that a preview shows
 PURGED_WORDS = 16  # that are looked for in the database's file
 WAIT_SECONDS = 30.0  # for a compaction that runs, or for readers of the log
+_CLAIM = re.compile(r"(?<=\.)\s+Nothing was (?:changed|stored)[.;](\s+\w)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,7 @@ class Eraser:
             try:
                 self._finish_pending()
             except TEMPORARY_ERRORS as error:
-                log.warning("an earlier erasure waits: %s", error)
+                log.warning("user %s: %s", self.owner, _waiting(error))
             erasure_id = self._database.write(store)
             return self._carry_out(erasure_id, author) if erasure_id else ForgetReport()
 
@@ -204,7 +206,7 @@ class Eraser:
         try:
             report = self._run(erasure_id, author)
         except LifelongError as error:
-            log.warning("something that user %s wanted forgotten waits: %s", self.owner, error)
+            log.warning("user %s: %s", self.owner, _waiting(error))
             self._note_error(error)
             return replace(before or self._planned(erasure_id), complete=False, left=_waiting(error))
         self._note_error(None)
@@ -245,7 +247,7 @@ class Eraser:
                 self._note_error(error)
                 raise
             except LifelongError as error:
-                log.warning("an erasure waits: %s", error)
+                log.warning("user %s: %s", self.owner, _waiting(error))
                 obstacle = error
         self._note_error(obstacle)
         return done
@@ -548,13 +550,10 @@ class Eraser:
 
 
 def _waiting(error: LifelongError) -> str:
-    """Say that something is not gone yet, and why. Of the error only the fault is told: what it says of what was
-    stored is not so here."""
-    fault = str(error).split(". ")[0].rstrip(".")
-    return (
-        f"What was to be forgotten is not all gone yet: {fault}. Solve that; a worker or the next start does the "
-        "rest."
-    )
+    """Say that something is not gone yet, why, and what to do. An error's word that nothing was changed, or
+    stored, is left out: earlier steps of the erasure stand."""
+    fault = _CLAIM.sub(lambda found: (found[1] or "").upper(), str(error)).rstrip(".")
+    return f"What was to be forgotten is not all gone yet: {fault}. A worker or the next start does the rest."
 
 
 def _replaced(tx: Transaction, owner: str, lines: Iterable[str], plan: ErasurePlan) -> list[int]:
@@ -622,5 +621,5 @@ def resume_all(owners: Iterable[str], open_eraser: Callable[[str], Eraser]) -> i
         try:
             done += open_eraser(owner).resume()
         except LifelongError as error:
-            log.warning("something that user %s wanted forgotten waits: %s", owner, error)
+            log.warning("user %s: %s", owner, _waiting(error))
     return done

@@ -26,7 +26,7 @@ from lifelong.collect.descriptors import Descriptor, cache_key, decode, encode
 from lifelong.collect.tombstones import Tombstones
 from lifelong.collect.transcript import renumber_blocks
 from lifelong.disk import make_folder, sync, write_new
-from lifelong.errors import InputError, LifelongError, StorageError
+from lifelong.errors import InputError, LifelongError, StorageBusy, StorageError
 from lifelong.forget.export import Progress
 from lifelong.forget.export_format import (
     FILES,
@@ -93,14 +93,15 @@ def import_user(
     progress: Progress = lambda what, done, total: None,
 ) -> Imported:
     """Make the user of an export from its folder. `default_agent` gives whom a user talks to where no agent is
-    named. Raise `InputError`, and change nothing, where the export is not whole or the user holds something."""
+    named. Raise `InputError`, and change nothing, where the export is not whole or the user holds something, and
+    `StorageBusy` where another process imports the same user."""
     manifest = read_manifest(folder)
     progress("checksums", 0, 1)
     check_files(folder, manifest)
     contents = _Contents(folder, manifest, progress)
     with _alone(home, user) as free:
         if not free:
-            raise InputError(f"Another process is importing the user {user!r}. Wait for it, and look again.")
+            raise StorageBusy(f"Another process is importing the user {user!r}. Wait for it, and look again.")
         _finish(database, home, user)
         if any(place.name != IDENTITY_FILE for place in user_files(home.user_folder(user))):
             raise _not_empty(user)

@@ -63,8 +63,8 @@ def prove(
     looked = wanted[:MAX_SEARCHES]
     for word in looked:
         found += [f"a search finds {hit.id}" for hit in search(word) if WordFinder([word]).is_in(hit.text)]
-    hidden: list[OSError] = []
-    files = files_below(home, hidden.append)
+    unread: list[Path] = []
+    files = files_below(home, lambda error: unread.append(Path(error.filename or home)))
     queued = sorted(home.parent.glob(f"{glob.escape(home.name)}.hook-*.jsonl"))  # turns that wait to be stored
     files = [
         path
@@ -79,11 +79,12 @@ def prove(
         is_database = path.parent == home and path.name.startswith("lifelong.db")
         try:
             left = [] if is_database else _words_in(path, wanted)
-        except OSError as error:
-            hidden.append(error)
+        except FileNotFoundError:
+            pass  # it is gone by now
+        except OSError:
+            unread.append(path)  # the error of a mapping names no file
         else:
             found += [f"file {os.path.relpath(path, home)}"] if left else []
-    unread = [Path(error.filename) for error in hidden if not isinstance(error, FileNotFoundError)]
     found += [
         f"{os.path.relpath(path, home)} (perhaps: it cannot be read)"
         for path in unread

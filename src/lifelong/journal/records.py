@@ -19,6 +19,7 @@ from lifelong.validation import MAX_YEAR, MIN_YEAR
 Sensitivity = Literal["public", "operational", "private-user", "secret"]
 SENSITIVITIES: tuple[Sensitivity, ...] = ("public", "operational", "private-user", "secret")
 
+MAX_CACHED_CHARS = 2_000  # of a line whose record is kept in memory; nearly all are shorter
 MAX_LINE_CHARS = 1_000_000  # a longer line is not read as a record
 _START = "- {"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -76,9 +77,17 @@ def join(lines: Iterable[FileLine]) -> bytes:
     return encode("".join(line.raw for line in lines))
 
 
-@lru_cache(maxsize=8_192)  # the same lines are read before each prompt
 def parse_line(line: str) -> JournalRecord | None:
     """Return the record in a line; None where there is none with an id and a text."""
+    return _parse_short(line) if len(line) <= MAX_CACHED_CHARS else _parse_line(line)
+
+
+@lru_cache(maxsize=8_192)  # the same lines are read before each prompt
+def _parse_short(line: str) -> JournalRecord | None:
+    return _parse_line(line)
+
+
+def _parse_line(line: str) -> JournalRecord | None:
     start = 1 if line.startswith("\ufeff") else 0
     if not line.startswith(_START, start) or len(line) > MAX_LINE_CHARS:
         return None

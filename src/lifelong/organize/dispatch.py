@@ -47,7 +47,7 @@ within seconds, a worker looks for work every 30 seconds, and it sends heartbeat
 class TranscriptBatch:
     """The next records of a session, as a transcript, and the count of erasures with which they were read. The
     text is empty if there is nothing to learn from; the agent is none if nothing may be learned from it. With an
-    `error`, it is one record that is passed by. Of the session's failures, `failures` count for what follows."""
+    `error`, it is one record that is passed by. `failures` is the session's count of failures from then on."""
 
     session: Session
     until: int
@@ -182,7 +182,7 @@ class Dispatcher:
             self._database.write(lambda tx: Sessions(tx).end_dispatch(session.id))
 
     def _note_failure(self, session: Session, failures: int, error: str) -> None:
-        """Note the same of an attempt that failed, as did so many before."""
+        """Note that nobody works on the session, and that the attempt failed, after `failures` earlier ones."""
         with suppress(StorageError):
             self._database.write(lambda tx: Sessions(tx).fail_dispatch(session, failures, error))
 

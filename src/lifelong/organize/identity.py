@@ -1,12 +1,18 @@
 """Who somebody is: the host knows people by their address (`user_id` on a connector), and everybody chooses the
 name that they speak under. So on one connector, a name that another address has is not theirs, too: a second
 "Mara" is written with the address, "Mara (eve)". The same name on another connector is taken for the same person,
-who may have an address on each; but not by an address that is a name itself, and not the owner's."""
+who may have an address on each; but not by an address that is a name itself, and not the owner's.
+
+Whose a memory is, only its name says. Where it is one person's, addresses of other names are guests' ("eve" in
+Mara's memory). It is one person's where some address has its name, or begins with it ("marakoch"); where none has,
+a memory with a name may be a team's, and everybody with a name speaks for it. A number or key tells nothing: the
+first one on a connector is taken for the owner's if no other address there is."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 
 from lifelong.collect.agents import Agents
 from lifelong.collect.descriptors import User
@@ -50,14 +56,18 @@ class Identities:
         return self.name(name, agent_id) or (self.address(agent_id) if self.is_guest(agent_id) else "")
 
     def is_guest(self, agent_id: str) -> bool:
-        """Return whether an agent talks to somebody else than the owner. Where the owner has no address on the
-        connector, the first one there is taken for theirs, unless it is another name."""
+        """Return whether an agent talks to somebody else than the owner, or than the team whose memory it is."""
         found = self._address(agent_id)
         if found is None or self._is_owners(found[1]):
             return False
-        known = self._users(found[0])
-        is_first = known[found[1]] == min(known.values())
-        return self._is_another(found[1]) or not is_first or any(map(self._is_owners, known))
+        connector, address = found
+        known = self._users(connector)
+        if self._is_another(address) or any(map(self._is_owners, known)):
+            return True
+        if _is_name(address) and self._may_be_a_team and not self._is_like_owners(address):
+            return False
+        rank = {one: (not self._is_like_owners(one), at) for one, at in known.items() if not self._is_another(one)}
+        return rank[address] > min(rank.values())
 
     def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
         """Return the record with the name of who speaks in it."""
@@ -70,9 +80,20 @@ class Identities:
     def _is_owners(self, address: str) -> bool:
         return address in NAMELESS or fold(address) == fold(self._owner)
 
+    def _is_like_owners(self, address: str) -> bool:
+        """Return whether an address may be the owner's name with more or less of it: "marakoch" and "mara"."""
+        one, other = fold(address), fold(self._owner)
+        return self._owner not in NAMELESS and (one.startswith(other) or other.startswith(one))
+
     def _is_another(self, address: str) -> bool:
-        """Return whether an address is a name, like "eve", and not the owner's; a number or key tells nothing."""
-        return address.isalpha() and self._owner not in NAMELESS
+        """Return whether an address is another name than the owner's, who is a person."""
+        is_named = self._owner not in NAMELESS and not self._may_be_a_team
+        return _is_name(address) and is_named and not self._is_like_owners(address)
+
+    @cached_property
+    def _may_be_a_team(self) -> bool:
+        """Return whether the memory has a name, and no address has it."""
+        return self._owner not in NAMELESS and not Agents(self._tx).has_user_like(self._owner, self._owner)
 
     def _is_held(self, speaker: str, address: tuple[str, str]) -> bool:
         """Return whether somebody else on the connector had the name before: as their address, as the owner of
@@ -105,3 +126,8 @@ class Identities:
             found = Agents(self._tx).get(known.owner, known.id).descriptor if known else None
             self._addresses[agent_id] = (found.connector, found.user_id) if isinstance(found, User) else None
         return self._addresses[agent_id]
+
+
+def _is_name(address: str) -> bool:
+    """Return whether an address is a name, like "eve"; a number or key tells nothing."""
+    return address.isalpha() and address not in NAMELESS

@@ -188,9 +188,9 @@ class Candidates:
         return np.array([name in names for name in self.speaker], np.bool_)
 
     def is_played(self, place: int) -> bool:
-        """Return whether a record was said in a part."""
+        """Return whether a record was said in a part, or begins a turn that was."""
         at = from_micros(int(self.at[place]))
-        return self.corpus.plays.hold(str(self.container[place]), int(self.record[place]), at)
+        return self.corpus.plays.hold(str(self._rows[place][8]), int(self.record[place]), at)
 
     def found(self, place: int) -> FoundItem:
         """Return a candidate as its row has it."""

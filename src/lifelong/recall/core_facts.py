@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from lifelong.collect.agents import Agents
@@ -47,13 +47,14 @@ from lifelong.text.standing import (
     standing,
 )
 from lifelong.text.stems import stem
-from lifelong.text.words import content_words, fold
+from lifelong.text.words import content_words, fold, text_cache
 from lifelong.types import Agent, Hit, Note, UserMessage
 
 MIN_TOPIC: dict[Kind, int] = {"never": 1, "rule": 1, "convention": 2, "preference": 1, "family": 1}
 """Words that say what it is about, without which a sentence of the kind says nothing."""
 NEWEST_RECORDS = 300  # of the user and the host that are looked at, whatever they say
 MAX_PER_CUE = 10  # newest items that hold a word of standing sentences
+MAX_CACHED_CHARS = 4_000_000  # of texts, for each of what is known of them
 MAX_CANDIDATES = 600
 RELAYED = "the user said: "
 """Before what an assistant stored as the user's words: it may be about the user, and never a rule."""
@@ -486,13 +487,13 @@ def _own_words(found: FoundItem) -> str:
     return _record_words(found.type, found.data, found.speaker, found.trust == "user")
 
 
-@lru_cache(maxsize=4 * MAX_CANDIDATES)
+@text_cache(MAX_CACHED_CHARS)
 def _record_words(type_: str, data: str, speaker: str, is_users: bool) -> str:
     text = text_of(type_, data)
     return _said(text, speaker) if is_users else text
 
 
-@lru_cache(maxsize=4 * MAX_CANDIDATES)
+@text_cache(MAX_CACHED_CHARS)
 def _said(text: str, speaker: str) -> str:
     return "\n".join(own_sentences(text, speaker))
 
@@ -502,7 +503,7 @@ def _folder(agent: Agent) -> str:
     return fold(folder_of(agent.descriptor))
 
 
-@lru_cache(maxsize=8_192)
+@text_cache(MAX_CACHED_CHARS)
 def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words that say something."""
     return frozenset(map(stem, content_words(text)))

@@ -35,9 +35,11 @@ from lifelong.recall.experience_rows import (
 from lifelong.recall.feedback import has_ended
 from lifelong.recall.index_state import IndexStates
 from lifelong.recall.index_worker import ActiveEmbedder, IndexWorker
+from lifelong.recall.items import Items
 from lifelong.redaction import mentions_secret, redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.names import names
+from lifelong.text.role_play import Plays
 from lifelong.types import PROVENANCES, Clock, Provenance
 from lifelong.validation import validate_count, validate_name, validate_text, validate_time
 
@@ -324,14 +326,18 @@ class Experiences:
                 return
 
     def _extract(self, journal: JournalService) -> None:
-        erasures, read_until = self._database.read(
-            lambda tx: (erasure_count(tx, self._owner), ExperienceRows(tx, self._owner).read_until())
-        )
+        def load(tx: Transaction) -> tuple[int, ReadUntil | None, Plays]:
+            rows, items = ExperienceRows(tx, self._owner), Items(tx, self._owner)
+            return erasure_count(tx, self._owner), rows.read_until(), items.plays()
+
+        def is_lasting(record: JournalRecord) -> bool:
+            return is_candidate(record) and record.id not in ended and not _is_played(record, plays)
+
+        erasures, read_until, plays = self._database.read(load)
         new, added, ended = _records_since(read_until, journal), 0, journal.ended()
         for start in range(0, len(new), EXTRACTION_BATCH):
             batch = new[start : start + EXTRACTION_BATCH]
-            lasting = (record for record in batch if is_candidate(record) and record.id not in ended)
-            prepared = [one for record in lasting if (one := _from_record(record, self._clock))]
+            prepared = [one for record in filter(is_lasting, batch) if (one := _from_record(record, self._clock))]
             added += sum(id_ is not None for id_ in self.add_all(prepared, erasures))
             until = ReadUntil(batch[-1].id, self._clock())
             self._database.write(partial(self._set_read_until, until))
@@ -404,6 +410,14 @@ def _from_record(record: JournalRecord, clock: Clock) -> Experience | None:
     except InputError as error:
         log.warning("record %.100r of the journal cannot become an experience: %s", record.id, error)
         return None
+
+
+def _is_played(record: JournalRecord, plays: Plays) -> bool:
+    """Return whether a record summarizes a turn in which a person plays a part."""
+    first = first_record_of(record.id)
+    if first is None or record.timestamp is None:
+        return False
+    return plays.hold(record.session_id, first, record.timestamp)
 
 
 def is_candidate(record: JournalRecord) -> bool:

@@ -413,7 +413,7 @@ class FileSync:
         self._indexed: dict[str, bytes] = {}  # digests of the indexed texts, by ref
         self._failing: set[Path] = set()
         self._unlisted = False  # their folder could not be looked at
-        self._synced: int | None = None  # stands for the files and the index's version; none: not all was synced
+        self._synced: int | None = None  # a hash of the files and the index's version when all was last synced
         self._syncing = threading.Lock()
 
     def sync(self, versions: Mapping[str, int]) -> int:

@@ -76,7 +76,8 @@ OTHER_FORM_WEIGHT = 0.75  # in a look-up, of another form of a word than the one
 MIN_REPLIES = 50  # of these, the best, for which what was said before is read
 CANDIDATES_PER_HIT = 2  # if that makes more
 MAX_MATCHED_CHARS = 8_000  # of each text
-MIN_JUDGED = 20  # candidates, the best, of which it is told whose words they are; more, if more are shown
+MIN_JUDGED = 20  # candidates, the best, of which it is told whose words they are; more, if more are shown,
+MAX_JUDGED = 50  # but of no more of them by reading their texts
 MAX_JUDGED_CHARS = 4_000  # of each text
 FULL_TOPIC_RANK = 10  # the one that is this well placed by its words is fully about the question
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
@@ -95,7 +96,7 @@ DAY = 86_400_000_000  # microseconds
 
 BUNDLED = "static/"  # how the identity of the bundled embedder begins, which adds up single words
 
-_RECORD = ITEM_KINDS.index("record")
+_RECORD, _JOURNAL = (ITEM_KINDS.index(kind) for kind in ("record", "journal"))
 _USER = PROVENANCES.index("user")
 
 
@@ -283,15 +284,16 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
 def _quoted(
     candidates: Candidates, places: Sequence[int], words: Sequence[str], weights: Numbers, embedder: WordEmbedder
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which of these places are quoted or made up: their speaker plays a part, or states nothing
-    themselves, or less of what is asked for than others do in their words; and which of these answer so, since
-    the speaker's own words do not hold more of the question."""
+    """Return which of these places are quoted or made up: their speaker plays a part, also in the turn that a
+    journal line summarizes, or states nothing themselves, or less of what is asked for than others do in their
+    words; and which of these answer so, since the speaker's own words do not hold more of the question."""
     quoted, below = np.zeros((2, len(candidates)), np.bool_)
-    for place in places:
-        if candidates.kind[place] != _RECORD or candidates.trust[place] != _USER:
-            continue
-        if candidates.is_played(place):
+    for rank, place in enumerate(places):
+        is_persons = candidates.kind[place] == _RECORD and candidates.trust[place] == _USER
+        if (is_persons or candidates.kind[place] == _JOURNAL) and candidates.is_played(place):
             quoted[place] = below[place] = True
+            continue
+        if not is_persons or rank >= MAX_JUDGED:
             continue
         said = split_speech(candidates.text(place)[:MAX_JUDGED_CHARS], str(candidates.speaker[place]))
         if not said.others:

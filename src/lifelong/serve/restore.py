@@ -15,6 +15,7 @@ from lifelong.disk import sync
 from lifelong.errors import (
     InputError,
     NewerDatabase,
+    StorageBusy,
     StorageCorrupt,
     StorageError,
     StorageFull,
@@ -168,7 +169,7 @@ def _set_aside(place: Home, aside: str) -> Path:
     else:
         held = _logs(place.database)[0].exists()  # the last process to close the database removes it
     if held:
-        raise InputError(
+        raise StorageBusy(
             f"Another process works with {place.database}. Stop it (lifelong worker or serve), and try again."
         )
     for log, other in zip(_logs(place.database), _logs(kept), strict=True):

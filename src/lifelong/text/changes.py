@@ -84,8 +84,7 @@ _STOPS = (
     r"|forget (?:what|everything) i (?:said|told you|wrote)"
     r"|vergiss,? was ich|olvida(?:te)? (?:de )?lo (?:que (?:te )?dije|de)|oublie ce que j'ai dit"
     r"|se acabo|aufgehoben|ist vorbei|c'est fini"
-    r"|gave up|given up|quit|stopped|scrap(?:ped|ping)?|(?:is|are) (?:dead|gone"
-    r"|history)"
+    r"|gave up|given up|quit|stopped|scrap(?:ped|ping)?|(?:is|are) (?:dead|gone)"
     r"|(?:switch\w*|migrat\w*|moved|changed) (?:away )?from"
     r"|done with|(?:rip|take|tear) (?:it|them) out|was a mistake|cancel\w*|split up|divorced"
     r"|(?<!\bi )(?<!we )left(?! \d)|sold|delete"
@@ -131,9 +130,12 @@ _COUPLE = (
     r"\b(?:married|wife|husband|girlfriend|boyfriend|partner|engaged|dating|together|verheiratet|zusammen|casad[oa]s?"
     r"|pareja|mariee?s?)\b"
 )
+_BEGINS_CLAUSE = r"(?:^|[.,;:!?()\n\u2013\u2014-]\s|\b(?:and|but|so|und|aber|also|y|pero|et|mais|donc)\s)"
+_ENDS_CLAUSE = r"(?=\s*(?:$|[.,;:!?()\n\u2013\u2014]|-\s|(?:and|but|so|und|aber|y|pero|et|mais)\b))"
 _BREAKS_UP = (
     r"\b([^\W\d_]+) and i(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up\b"
-    r"|\b([^\W\d_]+) and i are(?: now| finally)? (?:done|over|through|finished|divorced|separated)\b(?! with| for)"
+    rf"|\b([^\W\d_]+) and i are(?: now| finally)? (?:done|over|through|finished|separated){_ENDS_CLAUSE}"
+    r"|\b([^\W\d_]+) and i are(?: now| finally)? divorced\b"
     r"|\b([^\W\d_]+) und ich sind (?:getrennt|geschieden|auseinander)\b"
     r"|\b([^\W\d_]+) y yo (?:nos hemos (?:separado|divorciado)|ya no estamos juntos)\b"
     r"|\bi(?:'ve| have)?(?: just| finally)? (?:broke|broken|split) up with ([^\W\d_]+)"
@@ -141,10 +143,18 @@ _BREAKS_UP = (
     r"|\b([^\W\d_]+) et moi,?(?: on| nous)? (?:s'est|nous sommes|avons) (?:separes|rompu)\b"
 )
 _HISTORY = (
-    r"\b([^\W\d_]{3,}),? (?:(?:is|are) (?:now )?(?:history|a thing of the past)|(?:ist|sind) (?:jetzt )?geschichte"
-    r"|(?:ya )?(?:es|son) (?:pasado|historia|agua pasada)|c'est (?:fini|termine|du passe))\b"
+    rf"{_BEGINS_CLAUSE}(?:the |our |my |die |der |das |el |la |los |las |le |les |l')?([^\W\d_]{{3,}}),? "
+    r"(?:(?:is|are) (?:now )?(?:history|a thing of the past)|(?:ist|sind) (?:jetzt )?geschichte"
+    r"|(?:ya )?(?:es|son) (?:pasado|historia|agua pasada)|c'est (?:fini|termine|du passe))"
+    rf"(?: for me| fur mich| para mi| pour moi)?{_ENDS_CLAUSE}"
 )
-"""What somebody says to be of the past: "Telvora is history"."""
+"""What somebody says to be of the past, and nothing else: "Telvora is history"."""
+_TAUGHT = word_set(
+    """favourite favorite subject topic theme genre major minor degree hobby passion strength weakness interest
+    exam homework lesson class course lecture lieblingsfach fach hauptfach nebenfach thema hobby leidenschaft
+    studium unterricht asignatura carrera materia tema pasion clase matiere sujet theme passion cours"""
+)
+"""What may be history without being over: it is what somebody learns or likes."""
 _INSTEAD_OF = r"\b(?:instead of|rather than|statt|en vez de|au lieu de)(?: at| bei| en| chez)? ([^.,;!?]{2,40})"
 _ROLE = (
     r"(?:an? |the )?(?:[\w-]+ ){0,3}(?:[\w-]+(?:er|or|ist|ian|ant|eur|in)|lead|head|nurse|cook|chef|clerk|arzt)"
@@ -795,7 +805,7 @@ def _breaks_up(new: _Read, old: _Read) -> bool:
 def _is_history(new: _Read, old: _Read) -> bool:
     """Return whether the newer statement says that something is of the past of which the older one tells that the
     speaker has it, does it or is there."""
-    things = {stem(found[1]) for found in pattern(_HISTORY).finditer(new.folded)}
+    things = {stem(found[1]) for found in pattern(_HISTORY).finditer(new.folded) if found[1] not in _TAUGHT}
     is_theirs = len(old.sentences) == 1 and pattern(_SPEAKER_OF).search(old.folded) is not None
     joins = any(pattern(sign).search(old.folded) for sign in (_LISTS, _PROTECTS, _HISTORY))
     return is_theirs and not joins and not things.isdisjoint(old.topic)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import takewhile
-from typing import TypeVar
+from threading import Lock
+from typing import Generic, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_CACHED_WORDS, MAX_CACHED_WORD_CHARS = 100_000, 40
@@ -44,6 +47,40 @@ class BoundedCache(dict[str, T]):
                 self.clear()
             self[word] = found
         return found
+
+
+class TextCache(Generic[P, T]):
+    """Cache what `look` returns for the texts that were used last, of at most so many characters together: people
+    may say anything from a word to a book."""
+
+    def __init__(self, look: Callable[P, T], max_chars: int) -> None:
+        self.chars = 0
+        self._look, self._max_chars = look, max_chars
+        self._known: OrderedDict[tuple[object, ...], T] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._lock:
+            if args in self._known:
+                self._known.move_to_end(args)
+                return self._known[args]
+        found = self._look(*args, **kwargs)
+        with self._lock:
+            if args not in self._known:
+                self._known[args] = found
+                self.chars += _weight(args)
+            while self.chars > self._max_chars:
+                self.chars -= _weight(self._known.popitem(last=False)[0])
+        return found
+
+
+def _weight(texts: tuple[object, ...]) -> int:
+    return 1 + sum(len(one) for one in texts if isinstance(one, str))
+
+
+def text_cache(max_chars: int) -> Callable[[Callable[P, T]], TextCache[P, T]]:
+    """Return a decorator that caches what a function of texts returns. Give it positional arguments only."""
+    return lambda look: TextCache(look, max_chars)
 
 
 @cache

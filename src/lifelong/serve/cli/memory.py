@@ -93,17 +93,18 @@ def add(
 
     Example: lifelong add "I live in Lisbon." --speaker Mara
     """
+    from lifelong.collect.messages import to_records
     from lifelong.errors import InputError
 
-    what = _messages(read_text(text), role, speaker, plain=plain)
+    records = to_records(_messages(read_text(text), role, speaker, plain=plain), at=at, speaker=speaker)
+    if not records:
+        raise InputError("The messages have no text and no tool call, so nothing was stored.")
     with open_memory(home, user, new=True) as memory:
         with in_progress("Storing …", quiet=as_json):
-            ids = memory.add(what, agent=known_or_new(memory, agent), at=at, key=key, speaker=speaker)
+            ids = memory.add(records, agent=known_or_new(memory, agent), key=key)
         who = find_agent(memory, agent)
         if end:
             memory.end_session(who)
-    if not ids and not ids.forgotten:
-        raise InputError("The messages have no text and no tool call, so nothing was stored.")
     if as_json:
         print_json({"agent": who.cache_key, "ids": ids, "forgotten": [one._asdict() for one in ids.forgotten]})
         return

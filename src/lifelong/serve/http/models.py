@@ -21,6 +21,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    Strict,
     create_model,
     model_validator,
 )
@@ -111,6 +112,7 @@ UserMemory = Annotated[Callable[..., Memory], Depends(_memory_of)]
 Requested = Annotated[Operation, Depends(_operation_of)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_check_time)]
 Day = Annotated[date, BeforeValidator(_check_day)]
+Number = Annotated[int, Strict()]  # in a body, where neither true nor a text is one
 RecordId = Annotated[int, Field(ge=0, lt=2**63)]
 ReviewId = Annotated[
     str,
@@ -241,7 +243,7 @@ class Search(Body):
     """What to look for, and where: see docs/concepts/recall.md."""
 
     query: str = Field(examples=["Where does Mara live?"])
-    top_k: int = Field(5, ge=1, le=1000, strict=True)
+    top_k: Number = Field(5, ge=1, le=1000)
     agent: str | None = Field(None, description="Only what was said to this agent (its id).")
     kinds: list[ItemKind] = Field(default=[], description="Only these kinds; empty: all.")
     since: Moment | None = None
@@ -260,7 +262,7 @@ class Context(AgentRef):
     """Whose next turn it is, what it is about, and how many tokens it may take."""
 
     message: str | None = Field(default=None, examples=["What did we decide about the launch?"])
-    tokens: int | None = Field(default=None, ge=0, le=1_000_000, strict=True)
+    tokens: Number | None = Field(default=None, ge=0, le=1_000_000)
     explain: bool = Field(default=False, description="End each line with why it is there.")
     relevant_only: bool = Field(default=False, description="Without what a session began with.")
 
@@ -287,7 +289,7 @@ class Feedback(ItemRef):
     """Whether a hit was useful."""
 
     verdict: Verdict
-    recall_id: RecordId | None = None
+    recall_id: Number | None = Field(default=None, ge=0, lt=2**63)
 
 
 class Judged(BaseModel):
@@ -427,13 +429,13 @@ class NewDocument(Signed):
 class DocumentReplacement(NewDocument):
     """The whole of a document that was read at this version."""
 
-    expected_version: Version = Field(strict=True)
+    expected_version: Number = Field(ge=1, lt=2**31)
 
 
 class DocumentEdit(Signed):
     """Append a paragraph, or replace a text that occurs exactly once."""
 
-    expected_version: Version = Field(strict=True)
+    expected_version: Number = Field(ge=1, lt=2**31)
     append: str | None = Field(None, examples=["She takes the night train."])
     find: str | None = None
     replace: str | None = None
@@ -490,7 +492,7 @@ class ExperienceQuery(Body):
     """What to look for among the experiences."""
 
     query: str = Field(examples=["deploys"])
-    top_k: int = Field(5, ge=1, le=1000, strict=True)
+    top_k: Number = Field(5, ge=1, le=1000)
 
 
 class AddedExperience(BaseModel):
