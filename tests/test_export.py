@@ -34,7 +34,7 @@ from lifelong.forget.user_files import user_files
 from lifelong.organize.facts import parse_facts, renumber_citations
 from lifelong.serve.demo import demo
 from lifelong.storage.base import Database, Transaction
-from lifelong.testing import FakeClock
+from lifelong.testing import FakeClock, ScriptedOrganizer
 from lifelong.types import Record
 from tests import transcripts
 from tests.command_line import Line
@@ -269,6 +269,25 @@ def test_what_was_imported_lives_on(open_home: OpenHome, tmp_path: Path, clock: 
         assert memory.receipt(new).stage == "searchable"
         assert {hit.id for hit in memory.list("fact", limit=1_000)} > facts
         assert memory.journal.records()[-1].id.endswith(f"-{new[1:]}")
+
+
+def test_what_waits_in_the_inbox_is_organized_where_it_is_imported(
+    open_home: OpenHome, tmp_path: Path, clock: FakeClock
+) -> None:
+    """S10, O5: also what stands behind another transcript of its agent."""
+    with open_home("old", organizer=ScriptedOrganizer(*[RuntimeError("not today")] * 3)) as store:
+        memory = store.user()
+        for text in WEEKS[0][:3]:
+            memory.add(text)
+            memory.end_session()
+        memory.organize()
+        assert memory.inbox.counts()["pending"] == 3
+        memory.export(tmp_path / "export")
+    with open_home("new") as store:
+        store.import_user(tmp_path / "export")
+        clock.turn(minutes=5)
+        store.organize()
+        assert store.user().inbox.counts()["done"] == 3
 
 
 def test_the_samples_of_the_demo_come_back(tmp_path: Path) -> None:
