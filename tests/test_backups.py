@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 import pytest
 
 from lifelong import Memory, Store
-from lifelong.errors import InputError
+from lifelong.errors import InputError, StorageUnavailable
 from lifelong.forget.user_files import user_files
 from lifelong.serve.restore import restore
 from lifelong.testing import FakeClock
@@ -133,3 +135,50 @@ def test_a_backup_of_a_restored_home_is_whole(copy: Path, tmp_path: Path) -> Non
     restore(tmp_path / "again.db", tmp_path / "third")
     texts = (tmp_path / "third" / "users" / "mara" / "MEMORY.md").read_text("utf-8")
     assert re.search("A new line", texts)
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])  # after the second name of the database, which a rename replaces
+def test_a_restore_that_fails_puts_back_what_was_there(
+    home: Path, copy: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """S1: the database and the files of one moment stay together. Each rename in turn is refused."""
+    (home / "users" / "mara" / "MEMORY.md").write_text("Written since.\n")
+    before = own_files(home)
+    with Memory.open(home) as memory:
+        added = memory.add("I moved to Porto.")[0]
+    names, left = {place.name for place in home.iterdir()}, at
+
+    def refused(call: Callable[..., None]) -> Callable[..., None]:
+        def rename(source: Path, target: Path) -> None:
+            nonlocal left
+            if left == 1:
+                left = 0
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            call(source, target)
+            left -= 1
+
+        return rename
+
+    with monkeypatch.context() as patched:
+        for name in ("rename", "replace", "link"):
+            patched.setattr(os, name, refused(getattr(os, name)))
+        with pytest.raises(StorageUnavailable, match="What was there is as before"):
+            restore(copy, home, force=True)
+    assert own_files(home) == before
+    assert {place.name for place in home.iterdir()} == names
+    with Memory.open(home) as memory:
+        assert memory.receipt(added).stage == "stored"
+    restored = restore(copy, home, force=True)
+    assert restored.kept_files
+    assert (restored.kept_files / "mara" / "MEMORY.md").read_text() == "Written since.\n"
+
+
+def test_a_home_without_room_for_a_restore_is_said(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("lifelong.serve.restore.mkdtemp", refuse)
+    with pytest.raises(StorageUnavailable, match="No space left on device"):
+        restore(copy, tmp_path / "new")

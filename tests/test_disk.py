@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -106,6 +107,20 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(root: Path, monkeypatc
         write_new(root / "new", b"three")
     assert (root / "new").read_bytes() == b"two"
     assert not list(root.glob(".new.*"))
+
+
+def test_a_file_whose_name_may_not_last_has_none(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S1: who is told that nothing was written, writes it again."""
+
+    def refuse(path: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr("lifelong.disk.sync", refuse)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_new(root / "new", b"one")
+    monkeypatch.undo()
+    assert not [path for path in root.iterdir() if "new" in path.name]
+    write_new(root / "new", b"one")
 
 
 def test_new_folders_are_synced_into_those_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,9 +426,64 @@ with Memory.open(home, continuity=on) as memory:
 @pytest.mark.parametrize("closed", [".", "users/default", "users/default/workers"])
 def test_what_cannot_be_looked_at_is_said(tmp_path: Path, closed: str) -> None:
     """S1: no call raises a bare error of the system; and it goes on when the folder is open again."""
+    assert run_bound_by_modes(LOCKED_UP, tmp_path / "home", closed) == ""
+
+
+COPIED = """
+import sys
+from pathlib import Path
+from lifelong import Memory
+from lifelong.errors import JournalError
+from lifelong.serve.restore import restore
+home, closed, mode = Path(sys.argv[1]), Path(sys.argv[1], "users/default", sys.argv[2]), int(sys.argv[3])
+with Memory.open(home, continuity={"journal_enabled": True}) as memory:
+    memory.journal.remember("tea")
+    memory.admin.backup(home.parent / "whole.db")
+    (home / "users/default/archive").mkdir()
+    (home / "users/default/archive/old.md").write_text("milk")
+    closed.chmod(mode)
+    calls = {
+        "backup": lambda: memory.admin.backup(home.parent / "copy.db"),
+        "export": lambda: memory.export(home.parent / "export"),
+    }
+    if closed.name == "archive":
+        calls["scan"] = memory.admin.scan
+    for name, call in calls.items():
+        try:
+            call()
+        except JournalError as error:
+            if str(closed) not in str(error):
+                print(name, error)
+        else:
+            print(name, "succeeded")
+(home / "lifelong.db").unlink()
+try:
+    restore(home.parent / "whole.db", home)
+except Exception as error:
+    pass
+else:
+    print("restore succeeded")
+closed.chmod(0o700)
+print(*sorted(path.name for path in home.parent.iterdir() if path.name not in ("home", "whole.db")), end="")
+if (home / "users/default/archive/old.md").read_text() != "milk":
+    print("lost")
+"""
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o300, 0o400])
+@pytest.mark.parametrize("closed", [".", "archive"])
+def test_no_copy_leaves_out_what_cannot_be_looked_at(tmp_path: Path, closed: str, mode: int) -> None:
+    """S1, S10: a backup or an export without a folder would pass for a whole one, and a restore takes no user
+    for one without files."""
+    assert run_bound_by_modes(COPIED, tmp_path / "home", closed, mode) == ""
+
+
+def run_bound_by_modes(program: str, *words: object) -> str:
+    """Run a program whose user may not pass over the modes of files, and return what it printed."""
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
     if bound and not shutil.which("setpriv"):
         absent("setpriv is not installed, and modes do not concern root")
-    command = [*bound, sys.executable, "-c", LOCKED_UP, str(tmp_path / "home"), closed]
+    command = [*bound, sys.executable, "-c", program, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.returncode) == ("", 0), done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout

@@ -75,7 +75,11 @@ def give_name(part: Path, target: Path) -> None:
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
         part.rename(target)
-    sync(target.parent)
+    try:
+        sync(target.parent)
+    except OSError:
+        target.unlink(missing_ok=True)  # who is told that it failed writes it again
+        raise
 
 
 def names_in(folder: Path) -> list[str]:
@@ -87,28 +91,34 @@ def names_in(folder: Path) -> list[str]:
         return []
 
 
-def files_below(folder: Path, unreadable: Callable[[OSError], object] | None = None) -> list[Path]:
+def raise_unreadable(error: OSError) -> None:
+    """Raise what `os.walk` passes over as if nothing were there: a folder that cannot be looked at."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
+
+
+def files_below(folder: Path, unreadable: Callable[[OSError], object] = raise_unreadable) -> list[Path]:
     """Return the files in a folder and in those below it, sorted; empty where there is no folder. What cannot be
     looked at is given to `unreadable`, or raised: `Path.rglob` passes over it, as if nothing were there."""
 
     def note(error: OSError) -> None:
-        if isinstance(error, FileNotFoundError | NotADirectoryError):
-            return
-        if unreadable is None:
-            raise error
-        unreadable(error)
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            unreadable(error)
 
     return sorted(Path(top, name) for top, _, names in os.walk(folder, onerror=note) for name in names)
 
 
 def is_own_file(path: Path, root: Path) -> bool:
     """Return whether there is a regular file, in this folder or in one below it. A link counts as what it points
-    to, as long as that is in the folder, too."""
+    to, as long as that is in the folder, too. Raise `OSError` where that cannot be seen: what is taken for no file
+    is left out of a backup."""
     try:
         _check_inside(path, root)
         return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        raise
 
 
 def open_own(path: Path, root: Path, flags: int = os.O_RDONLY) -> int:

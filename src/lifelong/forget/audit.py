@@ -47,7 +47,7 @@ FINDING_KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 """What is looked for, in this order."""
 
 MAX_COMPARED = 3_000  # facts of one speaker, the newest, that are compared by meaning
-MAX_UNDER_KEY = 200  # facts about the same word, the newest, that are compared with one another
+MAX_UNDER_KEY = 50  # facts about the same word, the newest, that are compared with one another
 MIN_SHARED_KEYS = 2  # of two facts; a rare one is enough
 MAX_DATE_WORDS = 2  # of a sentence that says nothing but a day
 MAX_SHOWN_CHARS = 80

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
-from lifelong.disk import make_folder, open_own
+from lifelong.disk import make_folder
 from lifelong.errors import InputError
 from lifelong.forget.export_format import is_inner_path
-from lifelong.forget.user_files import open_private, remove_folder, sync_folders, user_files
+from lifelong.forget.user_files import open_private, open_user_file, remove_folder, sync_folders, user_files
 from lifelong.home import Home
 from lifelong.journal.files import JournalFiles
 from lifelong.storage.base import Database, StoredFile, Transaction
@@ -50,7 +50,7 @@ def _home_files(home: Home) -> Iterator[StoredFile]:
         with ExitStack() as held:
             held.enter_context(JournalFiles(folder).writing())
             for place in user_files(folder):
-                with os.fdopen(open_own(place, folder), "rb") as stream:
+                with open_user_file(place, folder) as stream:
                     modified = os.fstat(stream.fileno()).st_mtime_ns
                     yield StoredFile(f"{user}/{place.relative_to(folder).as_posix()}", modified, stream.read())
 

@@ -31,7 +31,7 @@ DOCUMENTS = "documents"
 FILES = "files"
 MAX_MANIFEST_BYTES = 256 << 20
 MAX_FORMAT_BYTES = 65_536  # from the start of a manifest, in which the format stands
-MAX_NUMBER = 2**62  # `due_at` of what waits behind another item
+MAX_NUMBER = 2**62  # the time at which an item of the inbox is due that stands behind another
 MAX_PATH_BYTES = 4_000
 CHUNK = 1 << 20
 
@@ -90,7 +90,7 @@ class RowFile:
             value = row[column]
             if type(value) not in _KINDS[kind]:
                 raise self._wrong(number, f"{column} cannot be {value!r:.80}")
-            if type(value) is int and not -MAX_NUMBER <= value <= MAX_NUMBER:
+            if type(value) is int and abs(value) > MAX_NUMBER:
                 raise self._wrong(number, f"{column} is too large a number")
             if column in self.table.numbers and value is not None and value < 0:
                 raise self._wrong(number, f"{column} cannot be {value}")

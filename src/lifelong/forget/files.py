@@ -159,12 +159,9 @@ class FileErasure:
     def _is_own(self, path: Path) -> bool:
         """Return whether there is a file of the user's. Raise `JournalError` where that cannot be seen."""
         try:
-            path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            return False
+            return is_own_file(path, self._files.root)
         except OSError as error:
             raise failed("read", path, error) from error
-        return is_own_file(path, self._files.root)
 
     def _is_note(self, path: Path) -> bool:
         return path.is_relative_to(self._files.root / "workers")

@@ -25,6 +25,7 @@ from lifelong.disk import is_own_file
 from lifelong.errors import StorageBusy
 from lifelong.forget.documents import DocumentErasure, changeset_of, erase_items
 from lifelong.forget.tables import TABLES
+from lifelong.journal.files import failed, list_files
 from lifelong.journal.records import JournalRecord, encode, parse, render
 from lifelong.organize.document_rows import DocumentRows
 from lifelong.recall.experience_rows import ExperienceRows
@@ -218,20 +219,24 @@ class SecretScan:
     def _paths(self) -> list[tuple[Place, Path]]:
         """Return the files of the journal, its archive and the notes, with the versions that were kept of them."""
         files = self._files
-        journal = [files.memory, *files.days(), files.long_memory, *sorted((files.root / "tmp").glob("*.before"))]
-        archive = sorted(files.archive_folder.glob("**/*.md"))
-        notes = sorted((files.root / "workers").glob("**/*.md"))
+        before = [path for path in list_files(files.root / "tmp") if path.suffix == ".before"]
+        journal = [files.memory, *files.days(), files.long_memory, *before]
+        archive, notes = (
+            [path for path in list_files(folder) if path.suffix == ".md"]
+            for folder in (files.archive_folder, files.root / "workers")
+        )
         places: tuple[tuple[Place, list[Path]], ...] = (
             ("journal", journal),
             ("archive", archive),
             ("note", notes),
         )
-        return [
-            (place, path)
-            for place, paths in places
-            for path in paths
-            if is_own_file(path, files.root) and not path.is_symlink()
-        ]
+        return [(place, path) for place, paths in places for path in paths if self._is_own(path)]
+
+    def _is_own(self, path: Path) -> bool:
+        try:
+            return is_own_file(path, self._files.root) and not path.is_symlink()
+        except OSError as error:
+            raise failed("read", path, error) from error
 
     def _in_file(self, one: tuple[Place, Path]) -> Iterator[StoredSecret]:
         place, path = one

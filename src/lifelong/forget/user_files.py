@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from lifelong.disk import is_own_file, make_folder, open_own, sync
-from lifelong.journal.files import JournalFiles
+from lifelong.disk import is_own_file, make_folder, open_own, raise_unreadable, sync
+from lifelong.journal.files import JournalFiles, failed
 
 log = logging.getLogger("lifelong.forget")
 
@@ -31,19 +31,29 @@ class CopiedFile(NamedTuple):
 
 def user_files(folder: Path) -> Iterator[Path]:
     """Give the user's own files, in the order of their paths. A link to another of them counts as the file, as
-    everywhere; what a link leads to elsewhere does not count, nor do folders behind a link, pipes and devices."""
-    if not folder.is_dir():
-        return
-    for top, folders, names in os.walk(folder):
-        here = Path(top)
-        folders[:] = sorted(name for name in folders if not (here == folder and name in DERIVED_FOLDERS))
-        for name in sorted(names):
-            if name.endswith(".lock"):
-                continue
-            if is_own_file(here / name, folder):
-                yield here / name
-            else:
-                log.warning("%s is left out: it is not a file of the user's folder", here / name)
+    everywhere; what a link leads to elsewhere does not count, nor do folders behind a link, pipes and devices.
+    Raise `JournalError` for what cannot be looked at: a copy without it would not be whole."""
+    try:
+        for top, folders, names in os.walk(folder, onerror=raise_unreadable):
+            here = Path(top)
+            folders[:] = sorted(name for name in folders if not (here == folder and name in DERIVED_FOLDERS))
+            for name in sorted(names):
+                if name.endswith(".lock"):
+                    continue
+                if is_own_file(here / name, folder):
+                    yield here / name
+                else:
+                    log.warning("%s is left out: it is not a file of the user's folder", here / name)
+    except OSError as error:
+        raise failed("read", Path(error.filename or folder), error) from error
+
+
+def open_user_file(path: Path, folder: Path):  # type: ignore[no-untyped-def]  # as `open` does
+    """Open one of the user's own files for reading bytes. Raise `JournalError` where that cannot be done."""
+    try:
+        return os.fdopen(open_own(path, folder), "rb")
+    except OSError as error:
+        raise failed("read", path, error) from error
 
 
 def copy_user_files(folder: Path, target: Path) -> list[CopiedFile]:
@@ -62,7 +72,7 @@ def copy_file(source: Path, target: Path, root: Path) -> CopiedFile:
     """Copy a file of the folder `root` with the time of its change, for its owner alone, durable on return."""
     make_folder(target.parent)
     digest, size = hashlib.sha256(), 0
-    with os.fdopen(open_own(source, root), "rb") as reading, open_private(target) as writing:
+    with open_user_file(source, root) as reading, open_private(target) as writing:
         modified = os.fstat(reading.fileno()).st_mtime_ns
         while chunk := reading.read(1 << 20):
             writing.write(chunk)

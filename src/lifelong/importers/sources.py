@@ -12,7 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from io import BytesIO
@@ -236,9 +236,10 @@ def _walk(root: Path) -> Iterator[Path]:
             folders.clear()
             continue
         folders[:] = [one for one in folders if not one.startswith(".")]
-        yield from (
-            Path(folder, one) for one in names if _is_read(Path(one)) and is_own_file(Path(folder, one), root)
-        )
+        for place in (Path(folder, one) for one in names if _is_read(Path(one))):
+            with suppress(OSError):
+                if is_own_file(place, root):
+                    yield place
 
 
 def _is_read(name: PurePosixPath | Path) -> bool:

@@ -6,7 +6,7 @@ import logging
 import os
 import shutil
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from lifelong.forget.user_files import remove_folder, user_files
 from lifelong.home import Home
 from lifelong.keys import database_key
 from lifelong.memory import Memory
-from lifelong.settings import Settings
+from lifelong.settings import Settings, StorageSettings
 from lifelong.storage.base import FULL_TEXT_DAMAGED
 from lifelong.types import utc_now
 from lifelong.validation import validate_path
@@ -53,8 +53,8 @@ class Restored(NamedTuple):
 
 def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Restored:
     """Check a copy of the backup as a home of its own, then give it and its files their names. An existing
-    database, or files of users, are an error; with `force` they are kept under other names. If it is killed
-    between the files and the database, do it again."""
+    database, or files of users, are an error; with `force` they are kept under other names. If it fails, all of it
+    is put back; if it is killed between the files and the database, do it again."""
     file, place = validate_path(source, "The backup"), Home(home)
     place.check()
     storage = Settings.load(place.settings).storage
@@ -70,6 +70,16 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
             f"{file} is in use, or was not closed: what was stored last is in {log.name}. Make a whole copy with "
             "`lifelong backup`, and restore that."
         )
+    try:
+        return _put_in_place(file, place, storage, force=force)
+    except OSError as error:
+        raise StorageUnavailable(
+            f"The backup could not be put in place in {place.path}: {error.strerror or error}. What was there is "
+            "as before; solve that and try again."
+        ) from error
+
+
+def _put_in_place(file: Path, place: Home, storage: StorageSettings, *, force: bool) -> Restored:
     exists = place.database.exists() and place.database.stat().st_size > 0
     if exists and not force:
         raise InputError(
@@ -84,23 +94,28 @@ def restore(source: str | Path, home: str | Path, *, force: bool = False) -> Res
         shutil.copyfile(file, copy.database)
         files = _check(copy, file, database_key(place, storage))
         sync(copy.database)
-        if files is not None and not force and _has_files(place):
+        had_files = files is not None and _has_files(place)
+        if had_files and not force:
             raise InputError(
                 f"{place.path / 'users'} has files already. Name an empty home, or add --force to replace them "
                 "and keep a copy."
             )
         aside = f"{utc_now():%Y%m%dT%H%M%S%f}"
-        kept = _set_aside(place, aside) if exists else None
-        kept_files = None if files is None else _swap_files(place, copy.path / UNPACKED, aside)
-        copy.database.replace(place.database)
-        sync(place.path)
-    except OSError as error:
-        raise StorageUnavailable(
-            f"The backup could not be put in place in {place.path}: {error.strerror or error}. Solve that and try "
-            "again."
-        ) from error
+        with ExitStack() as undo:
+            kept = _set_aside(place, aside, undo) if exists else None
+            kept_files = None if files is None else _swap_files(place, copy.path / UNPACKED, aside, undo)
+            sync(place.path)
+            copy.database.replace(place.database)
+            undo.pop_all()
+        try:
+            sync(place.path)
+        except OSError as error:
+            log.warning("%s is in place, but a power cut may undo it: %s", place.database, error)
     finally:
         shutil.rmtree(copy.path, ignore_errors=True)
+    if kept_files and not had_files:
+        remove_folder(kept_files)
+        kept_files = None
     return Restored(place.database, kept, files, kept_files)
 
 
@@ -145,20 +160,20 @@ def _has_files(place: Home) -> bool:
     return any(True for user in place.users() for _ in user_files(place.user_folder(user)))
 
 
-def _swap_files(place: Home, unpacked: Path, aside: str) -> Path | None:
-    """Put the files of a backup in place. Return where those that were there are kept, if there were any."""
+def _swap_files(place: Home, unpacked: Path, aside: str, undo: ExitStack) -> Path | None:
+    """Put the files of a backup in place. Return where the folder is kept that was there."""
     users, kept = place.path / "users", place.path / f"users-{aside}"
-    had_files = _has_files(place)
-    if users.exists():
+    exists, filled = users.exists(), any(unpacked.iterdir())
+    if exists:
         users.rename(kept)
-    if any(unpacked.iterdir()):
+        undo.callback(kept.rename, users)
+    if filled:
         unpacked.rename(users)
-    if not had_files:
-        remove_folder(kept)
-    return kept if had_files else None
+        undo.callback(users.rename, unpacked)
+    return kept if exists else None
 
 
-def _set_aside(place: Home, aside: str) -> Path:
+def _set_aside(place: Home, aside: str, undo: ExitStack) -> Path:
     """Move the old database and its logs aside, and return its new name. A log of the old one beside the new one
     would damage it."""
     kept = place.path / f"lifelong-{aside}.db"
@@ -175,11 +190,20 @@ def _set_aside(place: Home, aside: str) -> Path:
     for log, other in zip(_logs(place.database), _logs(kept), strict=True):
         with suppress(FileNotFoundError):
             log.rename(other)
+            undo.callback(other.rename, log)
     try:
         os.link(place.database, kept)  # so that there is a database at every moment
+        undo.callback(_remove_link, kept, place.database)
     except OSError:  # a file system without hard links
         place.database.rename(kept)
+        undo.callback(kept.rename, place.database)
     return kept
+
+
+def _remove_link(kept: Path, database: Path) -> None:
+    """Remove a second name of the database, unless it is the only one by now."""
+    if kept.samefile(database):
+        kept.unlink()
 
 
 def _locked(database: Path) -> bool:
