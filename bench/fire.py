@@ -8,6 +8,7 @@ poisoned ones must not be believed (`bench/trust.py`).
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import shutil
@@ -38,6 +39,7 @@ MAX_SECONDS = 0.9  # that a process lives after it is ready
 
 
 def run() -> dict[str, float]:
+    logging.getLogger().addHandler(logging.NullHandler())  # hostile texts cause thousands of warnings
     full = os.environ.get("FIRE") == "full"
     folder = "/dev/shm" if Path("/dev/shm").is_dir() and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
     with tempfile.TemporaryDirectory(prefix="lifelong-fire-", dir=folder) as scratch:
