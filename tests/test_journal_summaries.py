@@ -590,3 +590,14 @@ def test_progress_never_goes_back(memory: Memory, alice: Agent, database: Databa
     for told, expected in ((5, 5), (3, 5), (7, 7)):
         database.write(partial(lambda tx, told: JournalRows(tx).advance(session.id, told), told=told))
         assert database.read(lambda tx: JournalRows(tx).until(session.id)) == expected
+
+
+def test_another_person_is_not_called_the_user(tmp_path: Path) -> None:
+    """O23, O11: whoever talks to an agent on a channel of somebody else's memory has their own name."""
+    with Memory.open(tmp_path / "home", user="mara", continuity={"journal_enabled": True}) as memory:
+        for address in ("mara", "marakoch", "eve", "U07"):
+            agent = memory.agent(User("slack", address, "general"))
+            memory.append(agent, UserMessage("I keep cats in the office."))
+            memory.end_session(agent)
+        labels = sorted(one.text.partition(":")[0] for one in memory.journal.records())
+    assert labels == ["Eve", "User", "User", "User"]

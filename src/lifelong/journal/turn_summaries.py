@@ -19,7 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lifelong.collect.agents import Agents
-from lifelong.collect.descriptors import is_foreground, target
+from lifelong.collect.descriptors import User, is_foreground, target
 from lifelong.collect.history import History, RecordPage
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import without_injected
@@ -30,6 +30,7 @@ from lifelong.journal.rows import JournalRows, PendingSession
 from lifelong.redaction import redact
 from lifelong.storage.base import Database, Transaction
 from lifelong.text.sentences import sentences
+from lifelong.text.words import fold
 from lifelong.types import Agent, AssistantMessage, Clock, Note, StoredRecord, SystemMessage, UserMessage
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ MAX_SENTENCE_CHARS = 400  # of the first one, if it is longer
 _INTRODUCTION = re.compile(r"[:\uff1a][*_\s]*\Z")  # "Here are some tips:" takes the next sentence along
 _MAX_READ_CHARS = 10_000  # of a text, from its start
 _HALF_MARKER = re.compile(r"\[secret:[^\]]*$")
+_NAMELESS = frozenset(("default", "user"))  # a memory or an address that tells nothing of a person
 _RECORDS_PER_READ = 500
 _TURNS_PER_WRITE = 200
 
@@ -223,7 +225,7 @@ def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
         return None
     by_person = person or isinstance(turn.request, Note)
     named = "" if isinstance(turn.request, SystemMessage) or turn.request is None else turn.request.speaker
-    asker = named or ("User" if by_person else "System")
+    asker = named or (_other_person(agent) or "User" if by_person else "System")
     who = redact(" ".join(asker.split()))[:100] if request else "Assistant" if person else "Agent"
     chat = target(agent.descriptor)
     channel = f"{chat.connector}/{chat.channel_id}" if chat else agent.descriptor.kind
@@ -237,6 +239,13 @@ def _summary(agent: Agent, turn: _OpenTurn) -> JournalRecord | None:
         timestamp=turn.last.at if turn.last.at.year > 1 else None,  # valid in every zone
         sensitivity="private-user" if by_person else "operational",
     )
+
+
+def _other_person(agent: Agent) -> str:
+    """Return the name by which the host knows whom an agent talks to, if it is another than the memory's."""
+    user = agent.descriptor.user_id if isinstance(agent.descriptor, User) else ""
+    is_owners = fold(user).startswith(fold(agent.owner)) or {user, agent.owner} & _NAMELESS
+    return "" if is_owners or not user.isalpha() else user.title()
 
 
 def _first_sentences(text: str) -> str:
