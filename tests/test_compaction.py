@@ -139,10 +139,10 @@ def test_a_failure_frees_the_lock_and_leaves_the_page(
     before = files.memory.read_bytes()
     replace_page = files.replace
 
-    def fail(page: Path, data: bytes) -> None:
+    def fail(page: Path, data: bytes, was: bytes) -> bool:
         if page == files.memory:
             raise JournalError("no room")
-        replace_page(page, data)
+        return replace_page(page, data, was)
 
     monkeypatch.setattr(files, "replace", fail)
     locks: list[BaseFileLock] = []  # kept, so that none is freed by being forgotten
@@ -192,6 +192,36 @@ def test_appends_meanwhile_are_not_blocked_and_not_lost(files: JournalFiles) -> 
     assert files.memory.read_bytes().endswith(late)
     assert len(records(files)) == result.records_after
     assert len(files.memory.read_text()) == result.chars_after
+
+
+@pytest.mark.parametrize("often", [1, 99])
+@pytest.mark.parametrize("name", ["MEMORY.md", "LONGMEMORY.md"])
+def test_what_a_person_writes_while_a_file_is_replaced_stays(
+    files: JournalFiles, monkeypatch: pytest.MonkeyPatch, name: str, often: int
+) -> None:
+    """O22, O28: between the last look at a file and the rename that replaces it."""
+    write(files, HEADER + old(30))
+    files.long_memory.write_bytes(b"# Long-term memory\n\n")
+    path, edits, replace_file = files.root / name, 0, Path.replace
+    put_back = False
+
+    def edited_first(draft: Path, target: Path) -> Path:
+        nonlocal edits, put_back
+        if target == path and edits < often and not put_back:
+            edits += 1
+            put_back = True
+            with path.open("ab") as file:
+                file.write(b"mine\n")
+        else:
+            put_back = False
+        return replace_file(draft, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", edited_first)
+        result = compaction(files).run()
+    assert (result.ran, edits) == ((True, 1) if often == 1 else (False, module.MAX_ATTEMPTS))
+    assert path.read_bytes().count(b"mine\n") == edits
+    assert result.ran or files.memory.read_bytes().startswith((HEADER + old(30)).encode())
 
 
 @pytest.mark.parametrize("often", [1, 99])

@@ -198,13 +198,12 @@ class Compaction:
             if not current.startswith(before) or (crowded and may_retry):
                 return None
             if plan.block:
-                long_memory, moved = add_block(
-                    files.read(files.long_memory), plan.block, limits.long_memory_max_chars
-                )
+                long_memory = files.read(files.long_memory)
+                longer, moved = add_block(long_memory, plan.block, limits.long_memory_max_chars)
                 files.archive("long-memory.md", moved)
-                files.replace(files.long_memory, long_memory)
-            files.replace(files.memory, plan.memory + appended)
-        return appended
+                if not files.replace(files.long_memory, longer, long_memory):
+                    return None
+            return appended if files.replace(files.memory, plan.memory + appended, current) else None
 
     def _done(
         self, before: CompactionResult, kept: int, plan: CompactionPlan, appended: bytes

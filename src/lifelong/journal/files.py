@@ -143,9 +143,10 @@ class JournalFiles:
             for path, size in reversed(appends):
                 os.truncate(path, size)
 
-    def replace(self, path: Path, data: bytes) -> None:
+    def replace(self, path: Path, data: bytes, was: bytes | None = None) -> bool:
         """Replace the content of a file, whole or not at all. A link to another file of the folder is followed, as
-        in an append. Call it while `writing`."""
+        in an append. Where the file is not what it `was` when the new content was made, a person edited it
+        meanwhile: it is put back, and false is returned. Call it while `writing`."""
         previous, path = self.previous_version(path), path.resolve()
         draft = path.with_name(f".{path.name}.new")
         swapped = False
@@ -168,6 +169,11 @@ class JournalFiles:
             draft.replace(path)
             swapped = existed
             sync(path.parent)
+            if swapped and was is not None and self.read(previous) != was:
+                _link(previous, draft)  # the very file, which may still be open in an editor
+                draft.replace(path)
+                sync(path.parent)
+                return False
         except OSError as error:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
@@ -176,6 +182,7 @@ class JournalFiles:
                     _link(previous, draft)
                     draft.replace(path)
             raise failed("written", path, error) from error
+        return True
 
     def previous_version(self, path: Path) -> Path:
         """Return where the version of a file is kept that was replaced last."""

@@ -418,7 +418,7 @@ class JournalService:
             dropped, kept = _roll_out(parse(data), self._window)
             if dropped:
                 self.files.archive(ROLLED_FILE, join(dropped))
-                self.files.replace(self.files.memory, join(kept))
+                self.files.replace(self.files.memory, join(kept), data)
         except JournalError as error:
             log.warning("MEMORY.md is longer than it should be, nothing is lost: %s", error)
 
