@@ -312,6 +312,38 @@ def test_a_home_that_others_may_change_is_said(
 # A home that is taken away, or cannot be looked at
 
 
+@pytest.mark.parametrize("other", [False, True])
+def test_a_home_that_is_moved_takes_nothing_and_leaves_nothing(tmp_path: Path, other: bool) -> None:
+    """C10, O6: no journal, note or backup goes to a folder that has the home's name now, and none is made there;
+    and no check calls that one sound."""
+    home = tmp_path / "home"
+    with Memory.open(home, continuity={"journal_enabled": True}) as memory:
+        memory.add("I live in Porto.")
+        memory.journal.remember("tea")
+        home.rename(tmp_path / "moved")
+        if other:
+            Memory.open(home).close()
+        calls: list[Callable[[], object]] = [
+            lambda: memory.journal.remember("milk"),
+            lambda: memory.notes.worker("painter").store("colours", "Blue dries slowly."),
+            lambda: memory.admin.backup(tmp_path / "copy.db"),
+            memory.admin.check,
+        ]
+        for call in calls:
+            with pytest.raises(StorageUnavailable, match="was moved, removed or replaced while it was open"):
+                call()
+        assert any(str(home) in reason for reason in memory.admin.health().reasons)
+        assert memory.admin.health().status != "green"
+        assert not (tmp_path / "copy.db").exists()
+        if other:
+            shutil.rmtree(home)
+        assert not home.exists()
+        (tmp_path / "moved").rename(home)
+        memory.journal.remember("milk")
+        assert memory.admin.health().status == "green"
+        assert [record.text for record in memory.journal.records()] == ["tea", "milk"]
+
+
 @pytest.mark.parametrize("what", ["the home", "the database", "the log", "another database"])
 def test_nothing_is_acknowledged_into_a_file_without_a_name(tmp_path: Path, what: str) -> None:
     """C10: removed or replaced while it is open, the database refuses what it could not keep."""

@@ -151,6 +151,15 @@ def free_bytes(folder: Path) -> int:
         return sys.maxsize
 
 
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file or folder from any other; none where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def open_to_others(path: Path, allowed: int = 0o700) -> str:
     """Return the mode of a file or folder that gives other users of the machine more than `allowed`; else ""."""
     try:

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from lifelong.disk import MIN_FREE_BYTES, free_bytes, make_folder, open_to_others
+from lifelong.disk import MIN_FREE_BYTES, file_identity, free_bytes, make_folder, open_to_others
 from lifelong.errors import StorageUnavailable
 from lifelong.validation import is_user_name, validate_path, validate_user
 
@@ -16,6 +16,7 @@ class Home:
 
     def __init__(self, path: str | Path) -> None:
         self.path = validate_path(path, "The home")
+        self._held: tuple[int, int] | None = None
 
     @property
     def database(self) -> Path:
@@ -61,6 +62,25 @@ class Home:
         if free_bytes(self.path) >= MIN_FREE_BYTES:
             return ""
         return f"There is no room left in {self.path}, so nothing can be stored or organized. Free some space."
+
+    def hold(self) -> None:
+        """Remember which folder this is, so that `check_in_place` notices another one in its place."""
+        self._held = file_identity(self.path)
+
+    def check_in_place(self) -> None:
+        """Raise `StorageUnavailable` where the folder is not the one that is held: what is written elsewhere
+        is not found again."""
+        if moved := self.moved():
+            raise StorageUnavailable(moved)
+
+    def moved(self) -> str:
+        """Return a sentence where the folder was moved, removed or replaced since it is held."""
+        if self._held is None or file_identity(self.path) == self._held:
+            return ""
+        return (
+            f"{self.path} was moved, removed or replaced while it was open. Nothing was stored; put it back, or "
+            "close the memory and open it again."
+        )
 
     def check(self) -> None:
         """Say why this cannot be a home, before anything is made or read."""

@@ -115,6 +115,7 @@ class Store:
         place.check()
         loaded = Settings.load(place.settings, **settings)
         place.ensure()
+        place.hold()
         for problem in place.exposed():
             log.warning("%s", problem)
         database = open_database(place, loaded.storage)

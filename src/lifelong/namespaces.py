@@ -288,6 +288,7 @@ class NotesDirectory(_Namespace):
         from lifelong.journal.notes import Notes
 
         parts = self._parts
+        parts.shared.home.check_in_place()
         continuity = parts.shared.settings.continuity
         found = Notes(
             *(parts.shared.home.user_folder(parts.name), name, parts.query),

@@ -270,7 +270,7 @@ class SharedParts:
     def status_notes(self) -> list[str]:
         """Return what a person should know of the work that this process does for every user; some are empty."""
         notes = [self.organizer.blocked_reason(), *self.organizer.status_notes(), self.dispatcher.error]
-        notes += [self.lifecycle.error, self.home.full()]
+        notes += [self.lifecycle.error, self.home.full(), self.home.moved()]
         return [*notes, *self.repair.status_notes(), *self.background.status_notes()]
 
     def _appended(self, owner: str, agent_id: str) -> None:
@@ -298,6 +298,7 @@ class UserParts:
             summarizer=partial(open_summarize, shared.settings, shared.database, shared.clock, name),
             extract=self._extract if self._settings.experience_store_enabled else None,
             ended=partial(ended_lines, shared.database, name),
+            check_in_place=shared.home.check_in_place,
             resync=lambda: shared.index_worker.sync_now(),
         )
         self.documents = DocumentStore(

@@ -83,6 +83,7 @@ class JournalService:
         extract: Callable[[], object] | None = None,
         ended: Callable[[], Set[str]] = frozenset,
         resync: Callable[[], object] | None = None,
+        check_in_place: Callable[[], object] = lambda: None,
     ) -> None:
         self.zone = ZoneInfo(settings.time_zone)
         self.ended = ended
@@ -94,6 +95,7 @@ class JournalService:
         self._summarizer = summarizer
         self._extract = extract
         self._resync = resync
+        self._check_in_place = check_in_place  # raises an error where the home is not the folder that was opened
         self._summaries: TurnSummaries | None = None
         if database and settings.journal_enabled:
             from lifelong.journal.turn_summaries import TurnSummaries
@@ -374,6 +376,7 @@ class JournalService:
         for record in records:
             day = (record.timestamp or self._clock()).date()
             days.setdefault(self.files.day(day), []).append(record)
+        self._check_in_place()
         with self.files.writing():
             if check_known:
                 days = {path: self._unknown(path, written) for path, written in days.items()}

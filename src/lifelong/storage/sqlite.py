@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from lifelong.disk import MIN_FREE_BYTES, free_bytes, give_name, sync
+from lifelong.disk import MIN_FREE_BYTES, file_identity, free_bytes, give_name, sync
 from lifelong.errors import (
     ConfigError,
     ForeignDatabase,
@@ -224,7 +224,7 @@ class SQLite:
 
     def _find_files(self) -> list[tuple[int, int] | None]:
         """Return which files have the names of the database and of its log now."""
-        return [_identity(path) for path in self._names]
+        return [file_identity(path) for path in self._names]
 
     def _apart(self, job: Work) -> Any:
         self._writer.execute("SAVEPOINT job")
@@ -245,6 +245,8 @@ class SQLite:
     # Connections
 
     def _connect(self) -> apsw.Connection:
+        if self._files:
+            self._check_in_place()  # or an empty file would be made, and looked at
         connection = _open(self._path, self._key)
         connection.set_busy_handler(_patience(self._busy_timeout))
         return connection
@@ -465,15 +467,6 @@ def _mend_modes(path: Path) -> None:
         with suppress(OSError):
             if stat.S_IMODE(log.stat().st_mode) != mode:
                 log.chmod(mode)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from any other; none where there is no file."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _read_header(path: Path) -> bytes:
