@@ -234,3 +234,9 @@ def test_a_question_behind_a_statement_is_quoted_with_its_comma() -> None:
     """O8: nothing is left out between the two, so no mark says so."""
     text = "I don't eat gluten and I'm in Vienna on Friday, what can I order?"
     assert said(UserMessage(text)) == [text]
+
+
+def test_an_assistant_that_translates_a_stranger_tells_nothing_of_anybody() -> None:
+    """O10, O12."""
+    asked = UserMessage('Can you translate this? "Ich heiße Klaus Meier und wohne in Hamburg."')
+    assert said(asked, AssistantMessage("My name is Klaus Meier and I live in Hamburg.")) == []

@@ -75,7 +75,7 @@ def test_a_narrow_terminal_shows_the_whole_answer_below() -> None:
     same = Hit("r139", "record", text, at, "user", 0.0, speaker="Jonas")
     other = Hit("r140", "record", "Agreed.", at.replace(day=6), "user", 0.0, speaker="Mara")
     hit = Hit("f54", "fact", text, at, "user", 0.0, path="~/memory/projects/harbor", sources=(same, other))
-    assert [*hit_lines([hit], limit=80, whole=True)] == [
+    assert [*hit_lines([hit], limit=80)] == [
         "f54  2026-03-05  ~/memory/projects/harbor",
         "     Then the date has to move. The release of Harbor 2.0 is now on 28 November,",
         "     not on 21 November.",
@@ -83,4 +83,4 @@ def test_a_narrow_terminal_shows_the_whole_answer_below() -> None:
         "     also r139 Jonas",
     ]
     wide = replace(hit, text="緑茶を飲みます。" * 40)
-    assert all(columns(line) <= 80 for line in hit_lines([wide], limit=80, whole=True))
+    assert all(columns(line) <= 80 for line in hit_lines([wide], limit=80))

@@ -64,6 +64,31 @@ def test_somebody_who_tells_of_themselves_in_several_paragraphs_is_believed(mess
     assert "wasps" in own(message)
 
 
+@pytest.mark.parametrize(
+    "asked", ["FYI", "The school sent this:", "Can you summarize this mail?", "On Monday Petra wrote:"]
+)
+def test_lines_that_are_quoted_are_others_and_end_where_the_quote_ends(asked: str) -> None:
+    """O10, O12."""
+    quoted = "> I am the head of year four.\n> I'm allergic to eggs."
+    said = own(f"{asked}\n\n{quoted}\n\nAlso, Noor is vegetarian now.")
+    assert "eggs" not in said
+    assert "Noor is vegetarian" in said
+
+
+def test_a_long_introduction_is_believed_whole() -> None:
+    """O10: nothing in it hints at a text, though it asks to be answered in some way."""
+    told = (
+        "Okay, so a bit of background. I'm Tom, I'm 34 and I live in Leeds.",
+        "I'm a nurse on a night ward. Please don't remind me of anything before that.",
+        "I have type 1 diabetes, so please keep that in mind.",
+        "My son Timo is six and plays football with his friends.",
+        "When you answer me, please be brief and skip the pleasantries.",
+        "Mein Freund heißt Malik, wir haben zwei Katzen.",
+        "Please always answer in English.",
+    )
+    assert own("\n\n".join(told)).replace("\n", " ") == " ".join(told)
+
+
 def test_a_message_signed_with_the_writers_name_is_their_own() -> None:
     assert "allergic to wasps" in own("Hello,\nplease note that I am allergic to wasps.\nKind regards\nMara")
 
@@ -97,6 +122,22 @@ def test_a_case_or_another_s_word_before_a_question_is_not_told(message: str) ->
 def test_what_is_only_supposed_is_not_told(message: str) -> None:
     """O12: behind a few words, too, and in the sentences that go on with it."""
     assert own(message) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("I'm allergic to nuts, what if I eat one by accident?", "allergic to nuts"),
+        ("My flight is on 12 May, what if my passport isn't back by then?", "12 May"),
+        ("Suppose I'd come to Vienna in May. I'm vegetarian and I'm allergic to nuts.", "vegetarian"),
+        ("If I were rich I'd buy a boat. I live in Victoria.", "Victoria"),
+        ("Wenn ich Zeit hätte, würde ich malen. Wir hatten früher einen Hund.", "einen Hund"),
+        ("I live in Braga, not in Porto [r1]", "Braga"),
+    ],
+)
+def test_what_stands_beside_a_supposition_is_told(message: str, told: str) -> None:
+    """O10."""
+    assert told in own(message)
 
 
 def test_a_cry_of_joy_is_no_invitation_to_imagine() -> None:

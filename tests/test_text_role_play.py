@@ -30,6 +30,9 @@ PROPOSALS = [
     "Pretend you're my landlord and I am the tenant. Start.",
     "I'd like to do a role play where I'm a spy.",
     "Let's play doctor. You be the doctor, I'll be the patient.",
+    "I want to roleplay. I'm a knight, you are a dragon",
+    "I'd like to role play a job interview, I'm the candidate and you are the recruiter",
+    "Je veux faire un jeu de rôle, je suis la reine, tu es le roi",
     "Back to our role play, you be the witch. I'm Godefroy, an ogre.",
     "On reprend le jeu de rôle, tu fais la sorcière. Je suis Godefroy.",
 ]
@@ -59,6 +62,10 @@ HONEST = [
     "I'm a teacher. Can we set up a role play for my class?",
     "I am a game designer. I want to write a role-playing scene.",
     "I want to play guitar again. I'm the worst, you're my coach.",
+    "I won't pretend you'll be able to fix this today. My name is Ana.",
+    "Don't pretend you'll be done by Monday.",
+    "The role-play training at work, you'll be happy to hear, went well.",
+    "Me hablas como si tú eres mi jefe",
     "Let's pretend the meeting went well. I'm the manager of the team.",
 ]
 ENDS = [
@@ -73,10 +80,16 @@ ENDS = [
     "Fin du jeu, merci.",
     "The role play is over.",
     "Back to reality.",
+    "Okay, stop.",
+    "Haha, okay, stop. Back to normal now.",
+    "Enough of that.",
+    "Thanks, that was fun! Now to something else.",
+    "Gut, stopp bitte!",
 ]
 GOES_ON = [
     "I can't stop playing with my ring when I'm nervous, doctor.",
     "I like the game.",
+    "Stop thief! That is my purse",
     "It hurts when I play football",
     "The end of the week would be good",
 ]

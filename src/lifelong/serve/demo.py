@@ -84,7 +84,7 @@ def demo(home: Path, console: Console, *, pace: float = SECONDS_BETWEEN_RECORDS)
         asked = {question: memory.search(question, 3) for question in QUESTIONS}
         for question, hits in asked.items():
             console.print(f"[bold]{question}[/]")
-            for line in hit_lines(hits, question, console.width - 2, whole=True):
+            for line in hit_lines(hits, question, console.width - 2):
                 console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
             console.print()
         checks = _checks(memory, asked)

@@ -125,11 +125,11 @@ def to_json(value: object, *, compact: bool = False) -> str:
 # Hits
 
 
-def print_hits(hits: Sequence[Hit], empty: str, query: str = "", *, whole: bool = False) -> None:
+def print_hits(hits: Sequence[Hit], empty: str, query: str = "") -> None:
     """Print the lines of the hits, and before hits of which none is fair that nothing is known; where there are
     none, what to do."""
     print_unknown(hits)
-    for line in hit_lines(hits, query, whole=whole) if hits else [empty]:
+    for line in hit_lines(hits, query) if hits else [empty]:
         sys.stdout.write(f"{line}\n")
 
 
@@ -141,10 +141,10 @@ def print_unknown(found: Sequence[Found]) -> None:
         sys.stdout.write(f"{ONLY_NEAREST}\n")
 
 
-def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0, *, whole: bool = False) -> Iterator[str]:
+def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0) -> Iterator[str]:
     """Return each hit as a line: its id, when, who or where, the text (of a long one, the part with the query's
-    words) and what to know of it, in `limit` columns (the terminal's). With `whole`, a text that a narrow terminal
-    would cut stands below, in a few lines. Beneath it follow what else belongs to it, what says the same (by id),
+    words) and what to know of it, in `limit` columns (the terminal's). A text that a narrow terminal would cut
+    stands below, in a few lines. Beneath it follow what else belongs to it, what says the same (by id),
     what may have replaced it, and what the score is made of, if it was asked for. A hit of low confidence is
     dim."""
     from lifelong.types import nothing_known
@@ -160,7 +160,7 @@ def hit_lines(hits: Sequence[Hit], query: str = "", limit: int = 0, *, whole: bo
         marks = _marks(hit, unsure if is_low else "")
         text = _shown_text(hit)
         room = limit - id_width - source_width - 16 - columns(marks) - (2 if marks else 0)
-        is_below = whole and columns(text) > room and room < MIN_LINE_WIDTH
+        is_below = columns(text) > room and room < MIN_LINE_WIDTH
         text_styles = [*["dim"] * is_low, *["strike"] * bool(hit.until)]
         parts = [
             styled(pad(one_line(hit.id), id_width), "dim" if is_low else "cyan"),
@@ -190,7 +190,7 @@ def _sources(hit: Hit, query: str, indent: str, limit: int) -> Iterator[str]:
         said, marks = _shown_text(other), _marks(other, "")
         day = "" if other.at.date() == hit.at.date() else f"{other.at:%Y-%m-%d}"
         about = " ".join(filter(None, (one_line(other.id), day, _source(other), marks)))
-        if said in text or text in said:
+        if said in text:
             same.append(about)
             continue
         about = f"{indent}also {about}  "

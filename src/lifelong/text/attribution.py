@@ -13,13 +13,12 @@ from collections.abc import Collection, Sequence
 from math import log, log1p
 from typing import NamedTuple
 
-from lifelong.text.pasted import points_to_text
+from lifelong.text.pasted import asks_of_somebody, points_to_text
 from lifelong.text.standing import FIRST_PERSON, is_question
 from lifelong.text.words import WORD, fold, pattern
 
 MAX_LINES = 12  # more of them say no more
 MAX_LONGER = 1.5  # of the logarithm of how many times longer a paragraph is than the longest other
-MAX_POINTER_CHARS = 80  # of a sentence that speaks of a text and does not ask: "thoughts on this please"
 SIGNATURE_MARKS = " -\u2013\u2014,.!~"
 MIN_FRAMED_PARAGRAPHS = 3  # what stands behind the second of them may be the writer's again
 
@@ -78,31 +77,31 @@ class Signs(NamedTuple):
 
 WEIGHTS = Signs(
     bias=-2.58,
-    by_words=2.41,
-    presents=-0.95,
-    one_line=0.19,
+    by_words=2.43,
+    presents=-0.94,
+    one_line=0.18,
     lines=-0.31,
     sentences=-0.18,
     message_chars=0.39,
     sentence_words=-0.09,
     longer_paragraph=-0.17,
-    last=1.18,
-    first_paragraph=0.98,
+    last=1.17,
+    first_paragraph=1.0,
     beside_question=1.26,
-    middle_paragraph=1.89,
-    last_of_self=3.78,
-    first_person=-0.34,
+    middle_paragraph=1.88,
+    last_of_self=3.79,
+    first_person=-0.33,
     first_person_share=-1.14,
-    first_person_first=0.78,
+    first_person_first=0.77,
     asks=-0.61,
     question_before=-1.14,
-    colon_here=2.43,
-    colon_before=0.06,
+    colon_here=2.45,
+    colon_before=0.11,
     lower=0.52,
     capitals=-1.37,
-    quote_mark=-2.61,
+    quote_mark=-2.15,
     star=-1.55,
-    item=1.59,
+    item=1.56,
     aside=3.98,
     signed=5.64,
 )
@@ -112,11 +111,8 @@ CERTAIN = 1.5  # what is the writer's own although words present it as somebody 
 def may_hold_others_text(parts: Sequence[Part]) -> bool:
     """Return whether any words of a message hint at a text of somebody else's. Without a hint, even its long
     paragraphs are the writer's: most messages of several paragraphs hold nothing else."""
-    return any(
-        part.presents
-        or not part.by_words
-        or ((len(part.text) <= MAX_POINTER_CHARS or is_question(part.text)) and points_to_text(part.text))
-        for part in parts
+    return any(part.presents or not part.by_words or points_to_text(part.text) for part in parts) or (
+        bool(parts) and asks_of_somebody(parts[0].text)
     )
 
 

@@ -21,6 +21,7 @@ from lifelong.text.words import fold, pattern, word_set
 
 MAX_FRAME_CHARS = 240  # within which somebody says what a text is given for
 MAX_TITLE_CHARS = 80
+MAX_POINTER_CHARS = 80  # of a sentence that speaks of a text and does not ask: "thoughts on this please"
 MAX_SPOKEN_CHARS = 600  # of a text that are read to tell whether somebody speaks in it
 
 _THIS = (
@@ -214,8 +215,8 @@ _SUPPOSED_BEHIND = (
 )
 """The same behind a few words: "just a daydream: suppose I'd inherited a castle"."""
 _WOULD_BE = (
-    r"\b(?:(?:i|we|you|he|she|it|they|there)(?: would|'d)(?: \w+)?(?<!'d like)(?<!'d prefer)|would (?:be|have)"
-    r"|wurden?|ware[nst]?|hatten?|hattest|\w{2,}ri(?:a|as|amos|an)|\w{2,}rai(?:s|t|ent))\b"
+    r"\W*(?:and |but |then |so )?(?:i|we|it|they|there|my \w+|our \w+)"
+    r"(?:'d| would)\b(?! (?:like|prefer|rather)\b)"
 )
 _A = r"(?:an?|the|my|your|der|die|das|eine?|el|la|una?|le|l'|une|mon|ma) ?"
 _ROLE_PLAY = (
@@ -336,6 +337,14 @@ _OF_BEFORE = (
 ROLE_NAMES = word_set("system assistant ai bot agent operator admin developer tool")
 """What no person is called: who speaks under such a name is not who a label with it means."""
 _ORDERS = r"\b(?:always|never|don't|do not|immer|nie|niemals|siempre|nunca|toujours|jamais)\b"
+_SELF = (
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our|ich|mir|mich|mein\w*|wir|uns|unser\w*|yo|mi|mis|nos|nuestr\w+"
+    r"|soy|tengo|je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b"
+)
+_PRONOUN = (
+    r"\b(?:she|he|they|her|him|them|this|that|these|those|sie|er|ihr|ihm|ihn|dies\w*|ella|ellos|esto|eso|elle|il|ils"
+    r"|cela|ceci)\b"
+)
 _SPEAKS = r"\b(?:me|he|trabajo|prefiero|llamo|hablo|odio|como|mes|m'\w+|j'\w+)\b"
 
 
@@ -367,7 +376,8 @@ def find_frame(sentence: str, *, ends_line: bool, names: Collection[str] = ()) -
     if at and pattern(_PLAYS_PART).search(folded):
         return Frame(at, if_spoken=True)
     whole = fold(sentence[:MAX_FRAME_CHARS])
-    if pattern(_SUPPOSED).match(whole) or pattern(_SUPPOSED_BEHIND).search(whole):
+    behind = pattern(_SUPPOSED_BEHIND).search(whole)
+    if pattern(_SUPPOSED).match(whole) or (behind and not FIRST_PERSON.search(whole[: behind.start()])):
         return None if pattern(_BACK_TO_WORK).match(folded) else Frame(None)
     if _is_request(folded, has_colon=at > 0):
         is_of_text = pattern(rf"\b(?:{_STRONGLY}|{_INTO}|{_JUDGED})\b").search(folded) is not None
@@ -403,15 +413,27 @@ def asks_about_what_follows(line: str, follows: str) -> bool:
 
 
 def points_to_text(sentence: str) -> bool:
-    """Return whether a sentence may speak of a text that stands beside it: of a "this", of a kind of text, or of
-    what is done with texts."""
-    may_point = pattern(rf"\b(?:{_THIS}(?={_POINTS})|{_TEXT}|{_JUDGED}|{_WORKS_ON}|{_RATES})\b")
-    return may_point.search(fold(sentence[:MAX_FRAME_CHARS])) is not None
+    """Return whether a sentence may speak of a text that stands beside it: a question about one, or a few words
+    that ask for something to be done with it. Who tells of themselves, or says how to be answered, does not."""
+    folded = fold(sentence[:MAX_FRAME_CHARS])
+    if not folded.rstrip().endswith("?"):
+        if len(sentence) > MAX_POINTER_CHARS or any(pattern(sign).search(folded) for sign in (_SELF, _ORDERS)):
+            return False
+        return pattern(rf"\b(?:{_THIS}(?={_POINTS})|{_TEXT}|{_STRONGLY}|{_INTO})\b").search(folded) is not None
+    hints = rf"\b(?:{_THIS}(?={_POINTS})|{_TEXT}|{_JUDGED}|{_WORKS_ON}|thoughts)\b"
+    return pattern(hints).search(folded) is not None
+
+
+def asks_of_somebody(sentence: str) -> bool:
+    """Return whether a question speaks of somebody or something by a pronoun: as the first sentence of a message,
+    of what stands below it."""
+    folded = fold(sentence[:MAX_FRAME_CHARS])
+    return folded.rstrip().endswith("?") and pattern(_PRONOUN).search(folded) is not None
 
 
 def is_conditional(sentence: str) -> bool:
     """Return whether a sentence tells what would be, as one does that goes on with what is supposed."""
-    return pattern(_WOULD_BE).search(fold(sentence[:MAX_FRAME_CHARS])) is not None
+    return pattern(_WOULD_BE).match(fold(sentence[:MAX_FRAME_CHARS])) is not None
 
 
 def describes(sentence: str) -> bool:

@@ -60,10 +60,9 @@ _CODE_LINE = re.compile(
     r"|#include"
     r"|int main|print)\b.*[(){};=:*].*|[\w.\[\]]+ ?(?:[-+*/|&]?=|:=) ?\S.*|.*; ?(?:--|//|#) .*|\w[\w.]*\(.*\)"
 )
-_CITED_LINE = re.compile(
-    r"^[^\n]*\[(?:[^\[\]\n]{0,100}, )?r\d{1,18}(?:, [^\[\]\n]{0,100})?\][ \t]*$", re.MULTILINE
-)
-"""A fact as our documents hold it: somebody who pastes one does not say it."""
+_QUOTED_LINE = re.compile(r"^[ \t]{0,8}>[^\n]*$", re.MULTILINE)
+_CITED_LINE = re.compile(r"^[^\n]*\[[^\[\]\n]{1,100}, r\d{1,18}(?:, [^\[\]\n]{0,100})?\][ \t]*$", re.MULTILINE)
+"""A fact as our documents hold it, with its speaker or day: somebody who pastes one does not say it."""
 _COMMENT_LINE = re.compile(r"#|//|/\*|\*|--|;;|<!--")
 _QUESTION_WORDS = (
     r"(?:what|what's|how|which|where|where's|when|why|who|who's|any (?:idea|tips|chance|good)|anything|do|does|did"
@@ -162,7 +161,12 @@ def _own_by_layout(text: str, names: Collection[str]) -> list[_Part]:
     masked = _without_blocks(text)
     by_words = _own_by_words(text, masked, names)
     parts = _parts(text, by_words, names)
-    outside = [part for part in parts if masked[part.start : part.end].strip() and not _REPORTS.match(part.text)]
+    outside = [
+        part
+        for part in parts
+        if masked[part.start : part.end].strip()
+        and not (_REPORTS.match(part.text) or _OPENS_BLOCK.match(text, part.end))  # a block has an end of its own
+    ]
     if len(parts) < MIN_SENTENCES or not may_hold_others_text(outside):
         return by_words
     judged = {(part.start, part.end) for part in parts}
@@ -206,11 +210,14 @@ def _own_by_words(text: str, masked: str, names: Collection[str]) -> list[_Part]
         ends_line = part.end >= last or "\n" in masked[part.end : part.end + 2]
         frame = find_frame(part.text, ends_line=ends_line, names=names)
         if frame is None:
-            if not (is_supposed and is_conditional(part.text)):
+            is_supposed = is_supposed and is_conditional(part.text)
+            if not is_supposed:
                 own.append(part)
             continue
         if frame.at is None:
             is_supposed = True
+            continue
+        if frame.at == 0 and _OPENS_BLOCK.match(text, part.end):
             continue
         at = part.start + frame.at
         frames += 1
@@ -277,12 +284,14 @@ def _located(text: str) -> Iterator[_Part]:
 
 
 def _without_blocks(text: str) -> str:
-    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, of facts
-    with their citations, and of code and its comments."""
+    """Return the text, of the same length, with line breaks in the place of fenced and marked blocks, of quoted
+    lines, of facts with their citations, and of code and its comments."""
     if "```" in text or "~~~" in text or "'''" in text or '"""' in text:
         text = _BLOCK.sub(lambda found: "\n" * len(found[0]), text)
     for start, end in _marked(text):
         text = text[:start] + "\n" * (end - start) + text[end:]
+    if ">" in text:
+        text = _QUOTED_LINE.sub(lambda found: "\n" * len(found[0]), text)
     if "]" in text:
         text = _CITED_LINE.sub(lambda found: "\n" * len(found[0]), text)
     if "\n" not in text:

@@ -168,7 +168,10 @@ def _kept(said: list[str], utterance: Utterance) -> list[int]:
     found = [
         (worth(one, utterance), n)
         for n, one in enumerate(said)
-        if not is_question(one) and not mentions_secret(one) and not acknowledges(one, utterance)
+        if not is_question(one)
+        and not mentions_secret(one)
+        and not acknowledges(one, utterance)
+        and not (utterance.role == "assistant" and _speaks_as_a_person(one))
     ]
     if _answers_who(said, utterance):
         return [0]
@@ -178,6 +181,13 @@ def _kept(said: list[str], utterance: Utterance) -> list[int]:
         for place, (value, n) in enumerate(best)
         if value > place * MORE_WORTH or (value > 0 and protects_or_binds(said[n], utterance))
     )
+
+
+def _speaks_as_a_person(sentence: str) -> bool:
+    """Return whether a sentence tells how its speaker lives: an assistant that says so translates or plays
+    somebody."""
+    kinds = {one.kind for one in standing(sentence)}
+    return FIRST_PERSON.search(fold(sentence)) is not None and not kinds.isdisjoint(HEALTH | IDENTITY)
 
 
 def _answers_who(said: list[str], utterance: Utterance) -> bool:

@@ -208,7 +208,7 @@ def search(
         explain=explain,
     )
     advice = "" if found else _why_nothing(memory)
-    return Answer(found, lambda: print_hits(found, advice, query, whole=True))
+    return Answer(found, lambda: print_hits(found, advice, query))
 
 
 def _why_nothing(memory: Memory) -> str:
