@@ -44,9 +44,9 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(home: Path, line: Lin
     backup = home.parent / "before.db"
     line.done("backup", backup)
     shown = line.done("forget", "--about", "Zelda", "--dry-run").out
-    assert "record    r1                    My sister Zelda works at Quuxcorp as a nurse." in shown
-    assert "fact                            My sister Zelda works at Quuxcorp as a nurse." in shown
-    assert "document  ~/memory/people/mara  is written again without it" in shown
+    assert "record r1                      My sister Zelda works at Quuxcorp as a nurse." in shown
+    assert "fact                           My sister Zelda works at Quuxcorp as a nurse." in shown
+    assert "document ~/memory/people/mara  is written again without it" in shown
     assert "In all: 1 record and 1 fact, with" in shown
     assert f"Backups that will still hold it, unless they were deleted: {backup}" in shown
     as_json = line.done("forget", "r1", "--dry-run", "--json").json

@@ -275,6 +275,15 @@ def print_table(names: Sequence[str], cells: Iterable[Sequence[object]], empty: 
         sys.stdout.write(f"{line if number else styled(line, 'bold')}\n")
 
 
+def print_entries(entries: Sequence[tuple[str, str]]) -> None:
+    """Print each text beside its label, in as many lines as it takes, up to a few."""
+    labels = max((columns(label) for label, _ in entries), default=0)
+    room = max(width() - labels - 2, MIN_TEXT_WIDTH)
+    for label, text in entries:
+        for n, one in enumerate(_wrapped(one_line(text), "", room) or [""]):
+            sys.stdout.write(f"{pad('' if n else one_line(label), labels)}  {one}\n")
+
+
 def _cell(value: object) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"

@@ -27,6 +27,7 @@ from lifelong.serve.cli.options import (
 from lifelong.serve.terminal import (
     in_progress,
     print_done,
+    print_entries,
     print_json,
     print_problem,
     print_table,
@@ -186,14 +187,13 @@ def _print_preview(report: ForgetReport) -> None:
         print_text("Nothing fits, so there is nothing to forget. See: lifelong list --subject WORDS")
         return
     print_text("This would go for good:")
-    print_table(("what", "which", "text"), _rows(report))
+    print_entries([(f"{kind} {which}".rstrip(), text) for kind, which, text in _rows(report)])
     print_text(f"In all: {joined(what_goes(report))}, with what the index holds of them.")
     if again := what_is_made_again(report):
         print_text(f"Written again without it: {joined(again)}, and the summaries that were made with it.")
     if isinstance(report, ForgetPreview) and report.stays:
         print_text("This would stay. To forget it, too, name its id:")
-        shown = [(one.id, one.why, redact(one.text)) for one in report.stays[:MAX_SHOWN]]
-        print_table(("which", "why it is shown", "text"), shown)
+        print_entries([(one.id, f"{redact(one.text)} ({one.why})") for one in report.stays[:MAX_SHOWN]])
     if report.backups:
         print_text(f"Backups that will still hold it, unless they were deleted: {', '.join(report.backups)}")
 
