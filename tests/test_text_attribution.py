@@ -133,6 +133,7 @@ def test_what_is_only_supposed_is_not_told(message: str) -> None:
         ("If I were rich I'd buy a boat. I live in Victoria.", "Victoria"),
         ("Wenn ich Zeit hätte, würde ich malen. Wir hatten früher einen Hund.", "einen Hund"),
         ("I live in Braga, not in Porto [r1]", "Braga"),
+        ("I don't want you to be that brief any more, actually: give me longer answers.", "longer answers"),
     ],
 )
 def test_what_stands_beside_a_supposition_is_told(message: str, told: str) -> None:
