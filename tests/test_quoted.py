@@ -102,6 +102,16 @@ def test_a_record_in_one_s_own_words_is_not_marked(memory: Memory) -> None:
     assert not any(hit.quoted for hit in memory.search("What fails with a full disk near the river?"))
 
 
+def test_a_receipt_says_what_is_taken_for_another_s(memory: Memory) -> None:
+    """O6: what is left out is never left out in silence."""
+    quoted = "> I am the head of year four.\n> I'm allergic to eggs."
+    (record,) = memory.add(f"Can you summarize this mail?\n\n{quoted}\n\nAlso, Noor is vegetarian now.")
+    assert memory.receipt(record).notes == (
+        "2 of its 4 sentences are taken for somebody else's, or for made up: nothing is learned from them.",
+    )
+    assert memory.receipt(memory.add(HOME)[0]).notes == ()
+
+
 def test_nothing_is_learned_from_a_part_that_the_user_plays(memory: Memory) -> None:
     """O12: the message after the proposal is no fact, not in the core, and marked in search."""
     tell(memory, HOME, PLAY, AssistantMessage("Hello Bob, what brings you here?"), PART)

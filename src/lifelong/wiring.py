@@ -530,7 +530,7 @@ class UserParts:
         """Return where a record is now."""
         found = receipt(tx, self.name, record_id, self._clock(), self.shared.hand_over())
         settings = self.shared.settings
-        for stored in History(tx).with_ids([record_id]) if self._may_be_cut(tx, record_id) else ():
+        for stored in History(tx).with_ids([record_id]):
             notes = cut_notes(
                 stored.record,
                 by_rules=self._is_by_rules(tx, found),
@@ -542,13 +542,6 @@ class UserParts:
         if found.stage == "organized" and Items(tx, self.name).is_embedded(record_id):
             return replace(found, stage="searchable")
         return found
-
-    def _may_be_cut(self, tx: Transaction, record_id: int) -> bool:
-        """Return whether a record is long enough to be read for that: most are not."""
-        settings = self.shared.settings
-        return History(tx).bytes_of(record_id) > min(
-            settings.collect.tool_result_chars, settings.organize.batch_chars
-        )
 
     def _is_by_rules(self, tx: Transaction, found: Receipt) -> bool:
         """Return whether the rules organized a record, or would."""

@@ -191,11 +191,6 @@ class History:
         )
         return (from_micros(row[0]), from_micros(row[1]), int(row[2])) if row and row[2] else None
 
-    def bytes_of(self, record_id: int) -> int:
-        """Return how many bytes a record takes; 0 where there is no such record."""
-        row = self._tx.one("SELECT octet_length(data) FROM session_history WHERE id = ?", record_id)
-        return row[0] if row else 0
-
     def until_bytes(self, session_id: str, after: int, limit: int, most: int) -> int:
         """Return the id of the last of the next `limit` records that together take at most so many bytes, or of
         the first if it takes more; `after` where there is none."""

@@ -16,8 +16,8 @@ from lifelong.organize.inbox import UNUSABLE, WAITING, Inbox
 from lifelong.organize.write_policy import DATA
 from lifelong.redaction import withheld
 from lifelong.storage.base import Transaction
-from lifelong.text.speech import MAX_TEXT_CHARS
-from lifelong.types import Record, ToolResult
+from lifelong.text.speech import MAX_TEXT_CHARS, split_speech
+from lifelong.types import Record, ToolResult, UserMessage
 
 MAX_COUNTED = 100  # conversations that wait for a pause
 
@@ -76,7 +76,8 @@ def receipt(
 def cut_notes(
     record: Record, *, by_rules: bool, batch_chars: int, tool_result_chars: int, indexed_chars: int
 ) -> tuple[str, ...]:
-    """Return which part of a long record is stored, organized and indexed: a sentence for each stage that cuts."""
+    """Return which part of a record is stored, organized and indexed: a sentence for each stage that leaves
+    something out."""
     text = getattr(record, "text", "")
     is_result = isinstance(record, ToolResult)
     if by_rules:
@@ -89,6 +90,13 @@ def cut_notes(
         notes.append(f"Its last {chars:,} characters are not stored: {before} came before them.")
     if len(text) > most:
         notes.append(f"Its {part} {most:,} of {len(text):,} characters are organized.")
+    if by_rules and isinstance(record, UserMessage):
+        own, others = (said.count("\n") + bool(said) for said in split_speech(text[:most], record.speaker))
+        if others:
+            notes.append(
+                f"{others:,} of its {own + others:,} sentences are taken for somebody else's, or for made up: "
+                "nothing is learned from them."
+            )
     if len(text) > indexed_chars:
         notes.append(f"Its first {indexed_chars:,} of {len(text):,} characters are indexed.")
     return tuple(notes)

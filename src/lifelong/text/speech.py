@@ -127,7 +127,7 @@ def split_speech(text: str, name: str = "") -> Speech:
         part.text
         for part in _located(text)
         if not any(one.start < part.end and part.start < one.end for one in own)
-        and not (_NOT_PROSE.match(part.text) or _is_code(part.text))
+        and not (_NOT_PROSE.match(without_mark(part.text)) or _is_code(part.text))
         and WORD.search(part.text)
     ]
     return Speech("\n".join(one.text for one in own), "\n".join(others))
