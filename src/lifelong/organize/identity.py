@@ -69,6 +69,12 @@ class Identities:
             return False
         return known[address] > min(at for one, at in known.items() if not self._is_another(one))
 
+    def is_owner(self, agent_id: str) -> bool:
+        """Return whether an agent talks to the owner of a memory that is one person's."""
+        found = self._address(agent_id)
+        is_persons = not self._may_be_a_team or (found is not None and not _is_name(found[1]))
+        return is_persons and not self.is_guest(agent_id)
+
     def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
         """Return the record with the name of who speaks in it."""
         record = recorded.record
