@@ -13,6 +13,7 @@ from filelock import BaseFileLock, FileLock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lifelong.disk import sync
 from lifelong.errors import JournalError, ModelError
 from lifelong.journal import compaction as module
 from lifelong.journal.compaction import Compaction, CompactionLimits, CompactionResult
@@ -222,6 +223,31 @@ def test_what_a_person_writes_while_a_file_is_replaced_stays(
     assert (result.ran, edits) == ((True, 1) if often == 1 else (False, module.MAX_ATTEMPTS))
     assert path.read_bytes().count(b"mine\n") == edits
     assert result.ran or files.memory.read_bytes().startswith((HEADER + old(30)).encode())
+
+
+@pytest.mark.parametrize("name", ["MEMORY.md", "LONGMEMORY.md"])
+def test_what_an_editor_saves_by_a_rename_while_a_file_is_replaced_stays(
+    files: JournalFiles, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """O22, O28: the old file, which is kept, does not hold it."""
+    write(files, HEADER + old(30))
+    files.long_memory.write_bytes(b"# Long-term memory\n\n")
+    path, edited = files.root / name, False
+
+    def edited_meanwhile(folder: Path) -> None:
+        nonlocal edited
+        sync(folder)
+        if folder == files.root / "tmp" and (folder / f"{name}.before").exists() and not edited:
+            edited = True
+            saved = path.with_name("4913")
+            saved.write_bytes(path.read_bytes() + b"mine\n")
+            saved.replace(path)
+
+    monkeypatch.setattr("lifelong.journal.files.sync", edited_meanwhile)
+    assert compaction(files).run().ran
+    assert edited
+    assert path.read_bytes().count(b"mine\n") == 1
+    assert not path.with_name(f".{name}.new").exists()
 
 
 @pytest.mark.parametrize("often", [1, 99])

@@ -321,6 +321,29 @@ def test_listeners_leave_connections_to_others(tmp_path: Path, monkeypatch: pyte
         asyncio.run(listen(store))
 
 
+def test_where_everybody_has_one_stream_the_oldest_of_all_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S8: so who comes again is not the next to go."""
+    monkeypatch.setattr(events, "MAX_LISTENERS", 2)
+
+    async def listen(store: Store) -> None:
+        hub = events.EventHub()
+        users = [hub.of(store.user(name)) for name in ("mara", "anders", "nora")]
+        streams = [one.listen() for one in (*users, users[0])]
+        for one in streams:
+            assert (await anext(one)).event == "overview"
+        for of_user in users:
+            of_user.send(ServerSentEvent(event="heard"))
+        heard = [await anext(one, None) for one in streams]
+        assert [one is not None for one in heard] == [False, False, True, True]
+        for one in streams:
+            await one.aclose()
+
+    with Store.open(tmp_path) as store:
+        asyncio.run(listen(store))
+
+
 def test_more_events_at_once_than_a_listener_may_leave_unread_end_its_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,20 +143,30 @@ def test_the_journal_of_a_play_is_marked_and_makes_no_experience(tmp_path: Path)
         assert not any(PART in text for text in texts)
 
 
-def test_no_more_than_so_many_texts_are_read_for_whose_words_they_are(
+def test_however_many_hits_are_shown_all_are_judged(memory: Memory) -> None:
+    """R2: none stands first, or unmarked, because it was not read."""
+    tell(memory, *(f"{MAIL} That was mail {number}, near the river." for number in range(90)))
+    hits = memory.search("Where do I live?", top_k=60)
+    assert len(hits) == 60
+    assert all(hit.quoted for hit in hits)
+    tell(memory, "I live in Lisbon, near the river.")
+    assert "Lisbon" in memory.search("Where do I live?", top_k=60)[0].text
+
+
+def test_of_many_long_texts_only_the_beginning_is_read_for_whose_words_they_are(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R2: however many hits are asked for."""
     read = []
 
     def count(text: str, speaker: str) -> object:
-        read.append(text)
+        read.append(len(text))
         return split_speech(text, speaker)
 
     monkeypatch.setattr(ranking, "split_speech", count)
-    tell(memory, *(f"I live near the river, in house {number}." for number in range(60)))
-    assert len(memory.search("Where do I live?", top_k=60)) > ranking.MAX_JUDGED
-    assert 0 < len(read) <= ranking.MAX_JUDGED
+    tell(memory, *(f"{number}: {'I live near the river. ' * 300}" for number in range(60)))
+    assert len(memory.search("Where do I live?", top_k=60)) == 60
+    assert read == [ranking.MAX_JUDGED_CHARS] * 50 + [ranking.MAX_BEGINNING_CHARS] * 10
 
 
 def test_a_part_is_known_when_its_session_is_organized_piece_by_piece(memory: Memory) -> None:

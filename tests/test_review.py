@@ -278,6 +278,26 @@ def test_an_agent_cannot_lend_the_owners_word_to_a_guest(memory: Memory) -> None
     assert memory.documents.read("~/memory/flowers").body.endswith(f", {record}]")
 
 
+@pytest.mark.parametrize(
+    ("user", "address", "speaker"), [("u42", "555", "Mara"), ("u42", "u42", "Mara"), ("mara", "mara", "Mara Koch")]
+)
+def test_the_owner_may_have_another_name_than_the_memory(
+    open_memory: OpenMemory, clock: FakeClock, user: str, address: str, speaker: str
+) -> None:
+    """S5, O11: whose address it is tells who speaks; so a guest of that name says nothing for the owner."""
+    memory = open_memory(user, organize=RULES)
+    said = "I live in Porto in a small flat near the river."
+    memory.add(UserMessage(said, speaker), agent=User("web", address, "main"))
+    clock.turn(minutes=1)
+    (guests,) = memory.add(UserMessage("I grow tulips.", speaker), agent=User("web", f"{address}7", "main"))
+    for number, cited in enumerate((f"{speaker}, 2026-02-24, r1", "2026-02-24, r1", "r1")):
+        write(memory, f"{said} [{cited}]", f"home-{number}")
+        assert memory.documents.read(f"~/memory/home-{number}").body == f"{said} [{cited}]"
+    write(memory, f"I grow tulips. [2026-02-24, {guests}]", "garden")
+    assert memory.documents.read("~/memory/garden").body.endswith("from agent]")
+    assert memory.reviews.list() == []
+
+
 def test_what_an_agent_learned_from_its_own_words_waits(memory: Memory, clock: FakeClock) -> None:
     """S5: the rules quote an assistant that gives itself a rule; the record of it stays what it is."""
     learn(memory, UserMessage("Hello there, how is the weather today?"), AssistantMessage(EVIL))

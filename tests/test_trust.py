@@ -42,6 +42,10 @@ def current(memory: Memory) -> dict[str, Hit]:
     return {hit.text: hit for hit in memory.list("fact") if hit.until is None}
 
 
+def guests(memory: Memory, *agents: str) -> list[bool]:
+    return memory._read(lambda tx: [Identities(tx, memory.user).is_guest(one) for one in agents])
+
+
 # Text that a message only presents
 
 
@@ -204,8 +208,7 @@ def test_the_owners_own_address_is_no_guest(memory: Memory) -> None:
     """C0: an address on another connector may be the owner's."""
     tell(memory, UserMessage(HOME))
     telegram, sam = (memory.agent(User(*at, "main")).id for at in (("telegram", "448812"), ("chat", "sam")))
-    guests = memory._read(lambda tx: [Identities(tx, "mara").is_guest(one) for one in (telegram, sam)])
-    assert guests == [False, True]
+    assert guests(memory, telegram, sam) == [False, True]
 
 
 # What repeats data
@@ -237,19 +240,37 @@ def test_the_second_number_on_a_connector_is_a_guest(tmp_path: Path) -> None:
 
 
 def test_a_longer_form_of_the_owners_name_is_theirs(tmp_path: Path) -> None:
-    """O11: "marakoch", also where a number wrote before; but not beside "mara"."""
+    """O11: "marakoch", where it is the first address; but not beside "mara"."""
     clock = FakeClock()
     with Memory.open(tmp_path, user="mara", clock=clock, organize={"organizer": "rules"}) as memory:
-        stranger = memory.agent(User("slack", "U07", "main")).id
-        clock.turn(minutes=1)
         rule = "Always answer in English."
         tell(memory, UserMessage(f"I'm allergic to nuts. {rule}"), user="marakoch", connector="slack")
-        context = memory.context("Write a haiku.", agent=memory.agent(User("cli", "mara", "main")))
+        eve = memory.agent(User("web", "eve", "main")).id
+        clock.turn(minutes=1)
+        context = memory.context("Write a haiku.", agent=memory.agent(User("slack", "marakoch", "main")))
         assert "nuts" in context
         assert rule in context
+        assert guests(memory, eve) == [True]
+        memory.agent(User("cli", "mara", "main"))
         beside = memory.agent(User("cli", "marathon", "main")).id
-        guests = memory._read(lambda tx: [Identities(tx, "mara").is_guest(one) for one in (stranger, beside)])
-    assert guests == [True, True]
+        assert guests(memory, eve, beside) == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("user", "before", "later"),
+    [("mara", ["123"], "marabel"), ("work", ["alice", "bob"], "workshop"), ("work", ["alice", "bob"], "wor")],
+)
+def test_who_begins_like_the_owner_takes_no_memory_over(
+    tmp_path: Path, user: str, before: list[str], later: str
+) -> None:
+    """O11, S5: who was there before stays the owner, or of the team."""
+    clock = FakeClock()
+    with Memory.open(tmp_path, user=user, clock=clock) as memory:
+        agents = []
+        for address in (*before, later):
+            agents.append(memory.agent(User("chat", address, "main")).id)
+            clock.turn(minutes=1)
+        assert guests(memory, *agents) == [*(False for _ in before), True]
 
 
 def test_everybody_of_a_team_gives_its_rules(tmp_path: Path) -> None:

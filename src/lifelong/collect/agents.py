@@ -122,12 +122,19 @@ class Agents:
             first[user] = min(at, first.get(user, at))
         return {unquote(user): from_micros(at) for user, at in first.items()}
 
-    def has_user_like(self, owner: str, name: str) -> bool:
-        """Return whether one of the owner's agents talks to an address (`user_id`) that begins with a name."""
+    def first_user(self, owner: str) -> str:
+        """Return the address (`user_id`) of the owner's first agent that talks to one; empty where none does."""
+        row = self._tx.one(
+            "SELECT cache_key FROM agents WHERE owner = ? AND kind = 'user' ORDER BY created_at, id LIMIT 1", owner
+        )
+        return unquote(row[0].split("/")[3]) if row else ""
+
+    def has_user(self, owner: str, name: str) -> bool:
+        """Return whether one of the owner's agents talks to an address (`user_id`) that is a name."""
         row = self._tx.one(
             "SELECT 1 FROM agents WHERE owner = ? AND kind = 'user' "
             "AND lower(cache_key) LIKE ? ESCAPE '!' LIMIT 1",
-            *(owner, f"/connectors/%/{name.lower().replace('_', '!_')}%/%"),
+            *(owner, f"/connectors/%/{name.lower().replace('_', '!_')}/%"),
         )
         return row is not None
 

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from lifelong.disk import is_own_file, make_folder, open_own, raise_unreadable, sync
 from lifelong.journal.files import JournalFiles, failed
@@ -48,7 +48,7 @@ def user_files(folder: Path) -> Iterator[Path]:
         raise failed("read", Path(error.filename or folder), error) from error
 
 
-def open_user_file(path: Path, folder: Path):  # type: ignore[no-untyped-def]  # as `open` does
+def open_user_file(path: Path, folder: Path) -> BinaryIO:
     """Open one of the user's own files for reading bytes. Raise `JournalError` where that cannot be done."""
     try:
         return os.fdopen(open_own(path, folder), "rb")
@@ -84,7 +84,7 @@ def copy_file(source: Path, target: Path, root: Path) -> CopiedFile:
     return CopiedFile(target.name, size, digest.hexdigest(), modified)
 
 
-def open_private(path: Path):  # type: ignore[no-untyped-def]  # as `open` does
+def open_private(path: Path) -> BinaryIO:
     """Open a new file for writing bytes, for its owner alone."""
     return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
 

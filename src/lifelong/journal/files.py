@@ -146,7 +146,8 @@ class JournalFiles:
     def replace(self, path: Path, data: bytes, was: bytes | None = None) -> bool:
         """Replace the content of a file, whole or not at all. A link to another file of the folder is followed, as
         in an append. Where the file is not what it `was` when the new content was made, a person edited it
-        meanwhile: it is put back, and false is returned. Call it while `writing`."""
+        meanwhile: theirs stays, and false is returned. Only what they save in the instant of the rename itself, by
+        a rename of their own, cannot be told. Call it while `writing`."""
         previous, path = self.previous_version(path), path.resolve()
         draft = path.with_name(f".{path.name}.new")
         swapped = False
@@ -160,12 +161,15 @@ class JournalFiles:
                 write_all(file, data)
             finally:
                 os.close(file)
-            existed = path.exists()
-            if existed:
+            before = _identity(path)
+            if existed := before is not None:
                 shutil.copymode(path, draft)
                 previous.unlink(missing_ok=True)
                 _link(path, previous)
                 sync(self._tmp)
+            if was is not None and _identity(path) != before:  # an editor put another file in its place
+                draft.unlink()
+                return False
             draft.replace(path)
             swapped = existed
             sync(path.parent)
@@ -235,6 +239,14 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one that takes its place; nothing where there is none."""
+    with suppress(FileNotFoundError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 def failed(verb: str, path: Path, error: OSError) -> JournalError:

@@ -4,9 +4,10 @@ name that they speak under. So on one connector, a name that another address has
 who may have an address on each; but not by an address that is a name itself, and not the owner's.
 
 Whose a memory is, only its name says. Where it is one person's, addresses of other names are guests' ("eve" in
-Mara's memory). It is one person's where some address has its name, or begins with it ("marakoch"); where none has,
-a memory with a name may be a team's, and everybody with a name speaks for it. A number or key tells nothing: the
-first one on a connector is taken for the owner's if no other address there is."""
+Mara's memory). It is one person's where some address has its name, or the first one begins with it ("marakoch");
+else, a memory with a name may be a team's, and everybody with a name speaks for it. A number or key tells nothing,
+and a longer form of the owner's name little, since a stranger may have one: the first of these on a connector is
+taken for the owner's, if no other address there is."""
 
 from __future__ import annotations
 
@@ -66,8 +67,13 @@ class Identities:
             return True
         if _is_name(address) and self._may_be_a_team and not self._is_like_owners(address):
             return False
-        rank = {one: (not self._is_like_owners(one), at) for one, at in known.items() if not self._is_another(one)}
-        return rank[address] > min(rank.values())
+        return known[address] > min(at for one, at in known.items() if not self._is_another(one))
+
+    def is_owner(self, agent_id: str) -> bool:
+        """Return whether an agent talks to the owner of a memory that is one person's."""
+        found = self._address(agent_id)
+        is_persons = not self._may_be_a_team or (found is not None and not _is_name(found[1]))
+        return is_persons and not self.is_guest(agent_id)
 
     def named(self, recorded: StoredRecord, agent_id: str) -> StoredRecord:
         """Return the record with the name of who speaks in it."""
@@ -92,8 +98,13 @@ class Identities:
 
     @cached_property
     def _may_be_a_team(self) -> bool:
-        """Return whether the memory has a name, and no address has it."""
-        return self._owner not in NAMELESS and not Agents(self._tx).has_user_like(self._owner, self._owner)
+        """Return whether the memory has a name, and no address has it, nor does the first one begin with it."""
+        agents = Agents(self._tx)
+        return (
+            self._owner not in NAMELESS
+            and not agents.has_user(self._owner, self._owner)
+            and not fold(agents.first_user(self._owner)).startswith(fold(self._owner))
+        )
 
     def _is_held(self, speaker: str, address: tuple[str, str]) -> bool:
         """Return whether somebody else on the connector had the name before: as their address, as the owner of

@@ -250,16 +250,17 @@ def supported(tx: Transaction, owner: str, fact: Fact, document: Document) -> bo
 
 
 def _is_speakers(tx: Transaction, owner: str, said: StoredRecord, fact: Fact, document: Document) -> bool:
-    """Return whether a record is the word of the one whose word a fact is: who a quote names, or the document is
-    about; else the owner, or somebody with whose name the fact begins."""
+    """Return whether the person who said a record may have stated a fact that cites it. Of a quote, that is whom
+    it names. Else it is the owner, whom the document is about, or with whose name the fact begins."""
     from lifelong.organize.identity import Identities  # as above
-    from lifelong.organize.rules.subjects import NAMELESS, display_name
+    from lifelong.organize.rules.subjects import display_name
 
     identities, agent_id = Identities(tx, owner), Agents(tx).of_record(owner, said.id)
     name = fold(plain_name(identities.speaker(getattr(said.record, "speaker", ""), agent_id)))
-    is_guest = identities.is_guest(agent_id)
-    own = {"", fold(display_name(owner)), *(() if is_guest else (fold(identities.address(agent_id)),))}
-    if name in own or (owner in NAMELESS and not is_guest):
+    own = {"", fold(display_name(owner))}
+    if not identities.is_guest(agent_id):
+        own.add(fold(identities.address(agent_id)))
+    if name in own or identities.is_owner(agent_id):
         own.add(name)
         name = ""
     if fact.day and (named := fold(speaker_of(document, fact))):

@@ -76,9 +76,10 @@ OTHER_FORM_WEIGHT = 0.75  # in a look-up, of another form of a word than the one
 MIN_REPLIES = 50  # of these, the best, for which what was said before is read
 CANDIDATES_PER_HIT = 2  # if that makes more
 MAX_MATCHED_CHARS = 8_000  # of each text
-MIN_JUDGED = 20  # candidates, the best, of which it is told whose words they are; more, if more are shown,
-MAX_JUDGED = 50  # but of no more of them by reading their texts
-MAX_JUDGED_CHARS = 4_000  # of each text
+MIN_JUDGED = 20  # candidates, the best, of which it is told whose words they are; more, if more are shown
+MAX_JUDGED_CHARS = 4_000  # of each of their texts that are read for it
+MAX_WELL_JUDGED = 50  # of more texts than these, only the beginning is read
+MAX_BEGINNING_CHARS = 400  # this much of it
 FULL_TOPIC_RANK = 10  # the one that is this well placed by its words is fully about the question
 TOLD_WITHIN_DAYS = 30.0  # an event is told within about this time after it
 DAY_BESIDE_WEIGHT = 0.95  # what a day beside the time counts that a question speaks of
@@ -151,6 +152,7 @@ def rank(
     """Return the candidates by how well they answer the question; `query` is its vector, centred, or zeros.
     `previous` reads what was said before candidates; `top_k` are to be shown."""
     holds = candidates.holds(parsed.words)
+    asked = [one.word for one in parsed.words]
     rare = np.array([rarity(candidates.count(one), candidates.size) for one in parsed.words], np.float32)
     weights = rare * np.array([one.weight for one in parsed.words], np.float32)
     known_words = np.array([candidates.count(one) > 0 for one in parsed.words], np.bool_)
@@ -169,7 +171,7 @@ def rank(
     )
     texts = [text_words(candidates.text(place)[:MAX_MATCHED_CHARS]) for place in best.tolist()]
     matched = holds.copy()
-    matched[best] = np.maximum(holds[best], match_words(embedder, [one.word for one in parsed.words], texts))
+    matched[best] = np.maximum(holds[best], match_words(embedder, asked, texts))
     words = _share(matched, weights)
     put("words", words)
     if parsed.is_lookup:
@@ -190,19 +192,33 @@ def rank(
         put("when", _when(parsed.period, candidates.at) * about)
     put("recent", _recency(candidates.at, candidates.counted))
     put("ended", (candidates.until <= now) & (candidates.kind != _RECORD))
-    first = candidates.counted[heaviest(parts.sum(axis=0)[candidates.counted], max(MIN_JUDGED, top_k))]
-    quoted, below = _quoted(candidates, first.tolist(), [one.word for one in parsed.words], weights, embedder)
-    if not parsed.is_lookup:
-        put("quoted", below)
-        parts[_ROW["user"]][below] = 0
+    quoted, below, judged = np.zeros((3, len(candidates)), np.bool_)
+
+    def judge() -> None:
+        """Tell whose words the best are, also those that come to be among them as others fall."""
+        while True:
+            first = candidates.counted[heaviest(parts.sum(axis=0)[candidates.counted], max(MIN_JUDGED, top_k))]
+            new = first[~judged[first]]
+            if not len(new):
+                return
+            for place in new.tolist():
+                chars = MAX_JUDGED_CHARS if judged.sum() < MAX_WELL_JUDGED else MAX_BEGINNING_CHARS
+                judged[place] = True
+                quoted[place], below[place] = _judged(candidates, place, chars, asked, weights, embedder)
+            if not parsed.is_lookup:
+                put("quoted", below)
+                parts[_ROW["user"]][below] = 0
+
+    judge()
     best = _best_of_each(candidates, parts.sum(axis=0), max(MIN_REPLIES, CANDIDATES_PER_HIT * top_k))
     texts = [text_words(text[:MAX_MATCHED_CHARS]) for text in previous(best)]
-    found = match_words(embedder, [one.word for one in parsed.words], texts)
+    found = match_words(embedder, asked, texts)
     lengths = np.array([len(text) for text in texts], np.float32)
     before = np.zeros(len(candidates), np.float32)
     lacking = np.maximum(found - matched[best], 0)
     before[best] = _share(lacking, weights) * HALF_LENT_WORDS / (HALF_LENT_WORDS + lengths)
     put("previous", before)
+    judge()
     scores = np.asarray(parts.sum(axis=0), np.float32)
     if not (parsed.is_past or parsed.is_lookup):
         scores = _newer_first(candidates, parsed, scores, below)
@@ -281,27 +297,24 @@ def _when(asked: Period, at: NDArray[np.int64]) -> NDArray[np.floating]:
     return np.where(at < start - DAY, 0, np.where((at >= start) & (at < end), 1, late))
 
 
-def _quoted(
-    candidates: Candidates, places: Sequence[int], words: Sequence[str], weights: Numbers, embedder: WordEmbedder
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which of these places are quoted or made up: their speaker plays a part, also in the turn that a
-    journal line summarizes, or states nothing themselves, or less of what is asked for than others do in their
-    words; and which of these answer so, since the speaker's own words do not hold more of the question."""
-    quoted, below = np.zeros((2, len(candidates)), np.bool_)
-    for rank, place in enumerate(places):
-        is_persons = candidates.kind[place] == _RECORD and candidates.trust[place] == _USER
-        if (is_persons or candidates.kind[place] == _JOURNAL) and candidates.is_played(place):
-            quoted[place] = below[place] = True
-            continue
-        if not is_persons or rank >= MAX_JUDGED:
-            continue
-        said = split_speech(candidates.text(place)[:MAX_JUDGED_CHARS], str(candidates.speaker[place]))
-        if not said.others:
-            continue
-        own, others = _share(match_words(embedder, words, [text_words(one) for one in said]), weights).tolist()
-        quoted[place] = others > own or all(map(is_question, sentences(said.own)))
-        below[place] = quoted[place] and others >= own
-    return quoted, below
+def _judged(
+    candidates: Candidates, place: int, chars: int, words: Sequence[str], weights: Numbers, embedder: WordEmbedder
+) -> tuple[bool, bool]:
+    """Return whether a place, of whose text so much is read, is quoted or made up: its speaker plays a part, also
+    in the turn that a journal line summarizes, or states nothing themselves, or less of what is asked for than
+    others do in their words; and whether it answers so, since the speaker's own words hold no more of the
+    question."""
+    is_persons = candidates.kind[place] == _RECORD and candidates.trust[place] == _USER
+    if (is_persons or candidates.kind[place] == _JOURNAL) and candidates.is_played(place):
+        return True, True
+    if not is_persons:
+        return False, False
+    said = split_speech(candidates.text(place)[:chars], str(candidates.speaker[place]))
+    if not said.others:
+        return False, False
+    own, others = _share(match_words(embedder, words, [text_words(one) for one in said]), weights).tolist()
+    is_quoted = others > own or all(map(is_question, sentences(said.own)))
+    return is_quoted, is_quoted and others >= own
 
 
 # The rules

@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
@@ -35,6 +36,7 @@ ANY_LISTENER = Grant("read")
 CHANGESETS_PER_READ = 100
 MAX_UNREAD_EVENTS = 1_000  # of one listener
 MAX_LISTENERS = 200  # of all users: each holds a connection for as long as it likes, and the others need some
+_arrivals = count(1)
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ class UserEvents:
     def __init__(self, memory: Memory, make_room: Callable[[], None] = lambda: None) -> None:
         self._memory = memory
         self._make_room = make_room
-        self._listeners: dict[asyncio.Queue[ServerSentEvent | None], None] = {}  # oldest first
+        self._listeners: dict[asyncio.Queue[ServerSentEvent | None], int] = {}  # oldest first, numbered
         self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._seen = Snapshot()
@@ -89,7 +91,7 @@ class UserEvents:
             if self._task is None:
                 self._seen = await run_in_threadpool(_take_snapshot, self._memory)
                 self._task = asyncio.create_task(self._poll())
-        self._listeners[queue] = None
+        self._listeners[queue] = next(_arrivals)
         self._make_room()
         seen = self._seen
         try:
@@ -135,6 +137,10 @@ class UserEvents:
         """Return how many listen."""
         return len(self._listeners)
 
+    def oldest(self) -> int:
+        """Return the number of who has listened longest, of those of all users; 0 where nobody does."""
+        return next(iter(self._listeners.values()), 0)
+
     def disconnect_oldest(self) -> None:
         """Disconnect who has listened longest."""
         oldest = next(iter(self._listeners))
@@ -158,9 +164,10 @@ class EventHub:
         return self._users.setdefault(memory.user, UserEvents(memory, self._make_room))
 
     def _make_room(self) -> None:
-        """Where too many listen, disconnect the oldest of the user who has most: others need connections, too."""
+        """Where too many listen, disconnect the oldest of the user who has most, or of those who have as many:
+        others need connections, too."""
         if sum(one.count() for one in self._users.values()) > MAX_LISTENERS:
-            max(self._users.values(), key=UserEvents.count).disconnect_oldest()
+            max(self._users.values(), key=lambda one: (one.count(), -one.oldest())).disconnect_oldest()
 
     def close(self) -> None:
         """Disconnect every listener: a server that ends would wait for them."""
