@@ -2,7 +2,8 @@
 
 People type short paragraphs and paste long ones; what they type stands beside a question or last, and begins
 carelessly. So a sentence is judged by one sum of signs, which hardly looks at words: those with which texts are
-presented (`text.pasted`) are one sign of many, since nobody can list them all.
+presented (`text.pasted`) are one sign of many, since nobody can list them all. The layout decides only where words
+hint at somebody else's text: people also write long messages of their own.
 The weights were fitted to labelled messages of many writers (`python -m bench.fitting`, `bench/DATA.md`).
 """
 

@@ -219,6 +219,7 @@ _WOULD_BE = (
     r"\W*(?:and |but |then |so )?(?:i|we|it|they|there|my \w+|our \w+)"
     r"(?:'d| would)\b(?! (?:like|prefer|rather)\b)"
 )
+"""How an English sentence begins that goes on with what is supposed."""
 _A = r"(?:an?|the|my|your|der|die|das|eine?|el|la|una?|le|l'|une|mon|ma) ?"
 _ROLE_PLAY = (
     rf"\b(?:you're|you are|you'll be|you be|du bist|sie sind|(?:tu )?eres|tu es|vous etes) {_A}\w.{{0,60}}"
@@ -342,6 +343,7 @@ _SELF = (
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|us|our|ich|mir|mich|mein\w*|wir|uns|unser\w*|yo|mi|mis|nos|nuestr\w+"
     r"|soy|tengo|je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b"
 )
+"""The writer, in any role in a sentence."""
 _PRONOUN = (
     r"\b(?:she|he|they|her|him|them|this|that|these|those|sie|er|ihr|ihm|ihn|dies\w*|ella|ellos|esto|eso|elle|il|ils"
     r"|cela|ceci)\b"
