@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +124,26 @@ def test_each_backup_is_noted(home: Path, copy: Path, tmp_path: Path, line: Line
             memory.admin.backup(tmp_path / "nowhere" / "x.db")
         memory.admin.backup(tmp_path / "second.db")
     assert noted(home) == [os.path.realpath(copy), os.path.realpath(tmp_path / "second.db")]
+
+
+def test_what_a_killed_backup_left_is_named_and_goes_with_the_next(home: Path, tmp_path: Path) -> None:
+    """S6: it holds what is forgotten, too."""
+    script = """if True:
+        import os, sys
+        from lifelong import Memory
+        from lifelong.storage import sqlite
+        sqlite.give_name = lambda part, target: os._exit(9)
+        with Memory.open(sys.argv[1]) as memory:
+            memory.admin.backup(sys.argv[2])
+    """
+    target = Path(os.path.realpath(tmp_path / "copy.db"))
+    assert subprocess.run([sys.executable, "-c", script, home, target], check=False).returncode == 9
+    (left,) = tmp_path.glob(".copy.db.*.new")
+    with Memory.open(home, user="mara") as memory:
+        report = memory.forget(matching="Lisbon", dry_run=True)
+        assert {str(target), str(left)} <= {*report.backups}
+        memory.admin.backup(target)
+    assert not list(tmp_path.glob(".copy.db.*"))
 
 
 def test_a_backup_of_a_restored_home_is_whole(copy: Path, tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ LINKED_AWAY = "it is a link that points out of its folder; put the file itself t
 MIN_FREE_BYTES = 1 << 20  # that a database needs to do anything at all
 NOT_A_FILE = "it is not a file; remove it"
 
+MAX_KEPT_BYTES = 200  # of a file's name that the name of its unfinished copy has
+
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it, readable by their owner only, durable on return."""
@@ -49,7 +51,7 @@ def write_all(handle: int, data: bytes) -> None:
 def write_new(path: Path, data: bytes) -> None:
     """Write a file that is not there yet, for its owner alone, durable on return. It is there whole or not at all:
     until then it has another name. Raise `FileExistsError` where there is one."""
-    part = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
+    part = unfinished(path)
     handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:
         try:
@@ -60,9 +62,28 @@ def write_new(path: Path, data: bytes) -> None:
     finally:
         part.unlink(missing_ok=True)
         if os.path.lexists(path):  # what killed writers left; who still writes is told that the file exists
-            for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
-                with suppress(OSError):
-                    left.unlink()
+            remove_unfinished(path)
+
+
+def unfinished(path: Path) -> Path:
+    """Return a name for a file until it is whole. A killed writer leaves it; `list_unfinished` finds it."""
+    return path.with_name(f".{_kept(path)}.{os.urandom(8).hex()}.new")
+
+
+def list_unfinished(path: Path) -> list[Path]:
+    """Return what writers of a file have not finished, or left when they were killed."""
+    return sorted(path.parent.glob(f".{glob.escape(_kept(path))}.*.new*"))
+
+
+def _kept(path: Path) -> str:
+    return os.fsencode(path.name)[:MAX_KEPT_BYTES].decode(errors="ignore")
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what writers of a file have left."""
+    for left in list_unfinished(path):
+        with suppress(OSError):
+            left.unlink()
 
 
 def give_name(part: Path, target: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
-from lifelong.disk import make_folder
+from lifelong.disk import list_unfinished, make_folder, remove_unfinished
 from lifelong.errors import InputError
 from lifelong.forget.export_format import is_inner_path
 from lifelong.forget.user_files import open_private, open_user_file, remove_folder, sync_folders, user_files
@@ -23,16 +23,24 @@ from lifelong.types import to_micros
 
 def write_backup(database: Database, home: Home, target: Path, now: datetime) -> None:
     """Write a copy of the database and of the files of all users to a new file, while work goes on. It is noted
-    before it is written, so that none is unknown."""
+    before it is written, so that none is unknown. What a killed one left under the same name is removed."""
     if os.path.lexists(target):
         raise InputError(f"{target} exists already. Choose another name.")
     place = os.path.realpath(target)
+    remove_unfinished(Path(place))
     database.write(lambda tx: _note(tx, place, now))
     try:
         database.backup(target, _home_files(home))
     except BaseException:
         database.write(lambda tx: tx.run("DELETE FROM backups WHERE path = ?", place))
         raise
+
+
+def known_backups(tx: Transaction) -> tuple[str, ...]:
+    """Return where backups were written, oldest first, and what killed ones left there."""
+    places = [path for (path,) in tx.all("SELECT path FROM backups ORDER BY at")]
+    left = (str(one) for path in places for one in list_unfinished(Path(path)))
+    return (*places, *dict.fromkeys(left))
 
 
 def _note(tx: Transaction, path: str, now: datetime) -> None:

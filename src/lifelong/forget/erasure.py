@@ -27,6 +27,7 @@ from lifelong.collect.history import History
 from lifelong.collect.sessions import Sessions
 from lifelong.collect.transcript import transcript
 from lifelong.errors import TEMPORARY_ERRORS, LifelongError, StorageBusy
+from lifelong.forget.backups import known_backups
 from lifelong.forget.documents import erase_items
 from lifelong.forget.files import ErasedFromFiles, FileErasure
 from lifelong.forget.plan import ErasurePlan, Planner, WhatToForget, store_plan, text_in
@@ -448,7 +449,6 @@ class Eraser:
 
     def _count_user(self, tx: Transaction) -> ForgetReport:
         counts = count_user(tx, self.owner)
-        backups = tx.all("SELECT path FROM backups ORDER BY at")
         return ForgetReport(
             fact_count=counts["facts"],
             documents=(f"{counts['documents']:,} documents",) if counts["documents"] else (),
@@ -458,7 +458,7 @@ class Eraser:
             agents=counts["agents"],
             searches=counts["recalls"],
             files=tuple(path.relative_to(self._folder).as_posix() for path in list_files(self._folder)),
-            backups=tuple(row[0] for row in backups),
+            backups=known_backups(tx),
             words=(self.owner,),
         )
 
@@ -523,7 +523,6 @@ class Eraser:
         preview: bool = False,
         texts: tuple[str, ...] = (),
     ) -> ForgetReport:
-        backups = self._database.read(lambda tx: tx.all("SELECT path FROM backups ORDER BY at"))
         return ForgetReport(
             erasure_id,
             preview,
@@ -544,7 +543,7 @@ class Eraser:
             agents=len(plan.agents),
             searches=erased.recalls,
             files=tuple(sorted({*files.files, *plan.files})) if files else (),
-            backups=tuple(row[0] for row in backups),
+            backups=self._database.read(known_backups),
             words=tuple(plan.words),
         )
 

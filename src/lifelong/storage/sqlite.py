@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from lifelong.disk import MIN_FREE_BYTES, file_identity, free_bytes, give_name, sync
+from lifelong.disk import MIN_FREE_BYTES, file_identity, free_bytes, give_name, sync, unfinished
 from lifelong.errors import (
     ConfigError,
     ForeignDatabase,
@@ -43,7 +43,7 @@ from lifelong.errors import (
 from lifelong.storage.base import FULL_TEXT_DAMAGED, Dialect, Param, Row, StoredFile, Transaction
 from lifelong.storage.group_commit import GroupCommitter, check_process
 from lifelong.storage.migrations import FULL_TEXT, LATEST, applied, check_version, migrate
-from lifelong.types import new_id, to_micros, utc_now
+from lifelong.types import to_micros, utc_now
 
 T = TypeVar("T")
 
@@ -124,7 +124,7 @@ class SQLite:
         self._check_usable()
         if os.path.lexists(target):
             raise _taken(target)
-        part = target.with_name(f".{new_id()}")
+        part = unfinished(target)
         with translated(target):
             try:
                 _create_private(part)
