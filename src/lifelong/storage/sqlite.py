@@ -54,7 +54,7 @@ APPLICATION_ID = 0x4C464C47  # "LFLG": written in the file's header, so that we 
 HEADER = b"SQLite format 3\0"
 ENCRYPTED_HEADER = slice(21, 24), b"\x40\x20\x20"  # three bytes that every SQLite file has, and that stay readable
 MAX_IDLE_READERS = 8
-MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.0006, 0.002  # between two looks whether another process's writer is done
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.00035, 0.002  # between two looks whether another process's writer is done
 READ_BYTES, MAX_WORD_BYTES = 1 << 20, 1 << 12  # of the file at once, when it is looked through for words
 MAX_CACHED_STATEMENTS = 1_000  # all of them: preparing one costs more than running it
 
