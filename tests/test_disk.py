@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -18,6 +19,7 @@ from lifelong.disk import (
     files_below,
     give_name,
     is_own_file,
+    list_unfinished,
     make_folder,
     open_own,
     read_own,
@@ -519,3 +521,16 @@ def run_bound_by_modes(program: str, *words: object) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
+
+
+def test_a_folder_that_cannot_be_looked_at_holds_nothing_unfinished(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S6: who forgets something is not stopped by where a backup was written once; it is logged."""
+
+    def refuse(path: Path, pattern: str) -> NoReturn:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "glob", refuse)
+    assert list_unfinished(root / "copy.db") == []
+    assert "beside copy.db cannot be listed: Permission denied" in caplog.text

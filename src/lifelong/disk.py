@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import logging
 import os
 import shutil
 import stat
@@ -17,8 +18,9 @@ from pathlib import Path
 LINKED_AWAY = "it is a link that points out of its folder; put the file itself there"
 MIN_FREE_BYTES = 1 << 20  # that a database needs to do anything at all
 NOT_A_FILE = "it is not a file; remove it"
-
 MAX_KEPT_BYTES = 200  # of a file's name that the name of its unfinished copy has
+
+log = logging.getLogger("lifelong")
 
 
 def make_folder(path: Path) -> None:
@@ -71,8 +73,13 @@ def unfinished(path: Path) -> Path:
 
 
 def list_unfinished(path: Path) -> list[Path]:
-    """Return what writers of a file have not finished, or left when they were killed."""
-    return sorted(path.parent.glob(f".{glob.escape(_kept(path))}.*.new*"))
+    """Return what writers of a file have not finished, or left when they were killed; nothing of a folder that
+    cannot be looked at."""
+    try:
+        return sorted(path.parent.glob(f".{glob.escape(_kept(path))}.*.new*"))
+    except OSError as error:
+        log.warning("what is left beside %s cannot be listed: %s", path.name, error.strerror)
+        return []
 
 
 def _kept(path: Path) -> str:
