@@ -107,7 +107,7 @@ def test_a_receipt_says_what_is_taken_for_another_s(memory: Memory) -> None:
     quoted = "> I am the head of year four.\n> I'm allergic to eggs."
     (record,) = memory.add(f"Can you summarize this mail?\n\n{quoted}\n\nAlso, Noor is vegetarian now.")
     assert memory.receipt(record).notes == (
-        "2 of its 4 sentences are taken for somebody else's, or for made up: nothing is learned from them.",
+        "Taken for somebody else's words, or for made up: 2 of its 4 sentences. Nothing is learned from that.",
     )
     assert memory.receipt(memory.add(HOME)[0]).notes == ()
 

@@ -94,8 +94,8 @@ def cut_notes(
         own, others = (said.count("\n") + bool(said) for said in split_speech(text[:most], record.speaker))
         if others:
             notes.append(
-                f"{others:,} of its {own + others:,} sentences are taken for somebody else's, or for made up: "
-                "nothing is learned from them."
+                f"Taken for somebody else's words, or for made up: {others:,} of its {own + others:,} sentences. "
+                "Nothing is learned from that."
             )
     if len(text) > indexed_chars:
         notes.append(f"Its first {indexed_chars:,} of {len(text):,} characters are indexed.")
